@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { systemCode } from '../core/errors.js';
+import {
+  listIfPresent,
+  removeDirectoryOfFiles,
+  removeEmptyDirectory,
+  removeFile,
+} from '../disk/durable.js';
+import type { FileSystem } from '../disk/file-system.js';
+import { removeBell } from './bell.js';
+import { runDirectory, runRecordPath, type SpoolLayout } from './layout.js';
+import type { SealedSegment } from './listing.js';
+
+/**
+ * Removal, the uploader's side of "the writer creates files, the uploader deletes them".
+ *
+ * Only segments that an accepted range covers reach these functions (S4). Each step is idempotent and
+ * needs no free space: if the process dies between any two, the next uploader sees a segment that the
+ * destination's mark already covers and removes it without sending it again.
+ */
+
+/** Removes acknowledged segments. A file that is missing already is a success. */
+export async function removeSegments(
+  fs: FileSystem,
+  directory: string,
+  segments: readonly SealedSegment[],
+): Promise<void> {
+  for (const segment of segments) await removeFile(fs, join(directory, segment.name));
+  if (segments.length > 0) await fs.syncDirectory(directory);
+}
+
+/**
+ * Removes a finished run: everything was accepted and the end is confirmed. The caller holds the
+ * uploader's lock, which goes with the directory; its release afterwards finds nothing to do.
+ *
+ * `run.json` goes before the lock, so a rival that takes the lock in the last instant finds a directory
+ * that holds neither record nor segments: the rest of a removal, which it removes.
+ * Foreign files are left alone, and then so is the directory.
+ */
+export async function removeRun(fs: FileSystem, layout: SpoolLayout, runId: string): Promise<void> {
+  const directory = runDirectory(layout, runId);
+  const names = await listIfPresent(fs, directory);
+  const locks = names.filter((name) => /^(writer|uploader)\.lock/.test(name));
+  const files = names.filter((name) => /^(marks\.json(\.tmp)?|run\.json\.tmp)$/.test(name));
+  for (const name of files) await removeFile(fs, join(directory, name));
+  await removeFile(fs, runRecordPath(directory));
+  await removeBell(fs, layout, runId);
+  for (const name of locks) await removeDirectoryOfFiles(fs, join(directory, name));
+  try {
+    await removeEmptyDirectory(fs, directory);
+    await fs.syncDirectory(layout.runs);
+  } catch (error) {
+    // Something foreign is in it. It holds no entries, so nothing is lost by leaving it.
+    if (systemCode(error) !== 'ENOTEMPTY') throw error;
+  }
+}
