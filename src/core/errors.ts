@@ -4,7 +4,20 @@ import { EXIT, type ExitCode } from './exit-codes.js';
  * The closed list of things that can go wrong in a way a user can act on. Decide by `code`, never
  * by message text.
  */
-const EXIT_BY_CODE = {
+export type ErrorCode =
+  | 'usage'
+  | 'config'
+  | 'spool-unusable'
+  | 'archive-unusable'
+  | 'listen-failed'
+  | 'io-failed'
+  | 'damaged'
+  | 'lock-held'
+  | 'command-not-found'
+  | 'command-not-executable'
+  | 'spawn-failed';
+
+const EXIT_BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   usage: EXIT.usage,
   config: EXIT.config,
   'spool-unusable': EXIT.io,
@@ -16,9 +29,7 @@ const EXIT_BY_CODE = {
   'command-not-found': EXIT.notFound,
   'command-not-executable': EXIT.notExecutable,
   'spawn-failed': EXIT.wrapperFailed,
-} as const satisfies Record<string, ExitCode>;
-
-export type ErrorCode = keyof typeof EXIT_BY_CODE;
+};
 
 export interface ErrorDetail {
   /** What a user can do about it, as an imperative: "choose another port with --listen". */

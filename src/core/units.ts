@@ -4,12 +4,12 @@
  */
 
 export const KIB = 1024;
-export const MIB = 1024 * KIB;
-export const GIB = 1024 * MIB;
+export const MIB: number = 1024 * KIB;
+export const GIB: number = 1024 * MIB;
 
 export const SECOND_MS = 1000;
-export const MINUTE_MS = 60 * SECOND_MS;
-export const HOUR_MS = 60 * MINUTE_MS;
+export const MINUTE_MS: number = 60 * SECOND_MS;
+export const HOUR_MS: number = 60 * MINUTE_MS;
 
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
   ms: 1,

@@ -15,7 +15,7 @@ import { crc32 } from 'node:zlib';
 export const FRAME_VERSION = 1;
 
 /** A reader refuses a longer body before it allocates: a damaged length must not cost memory. */
-export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+export const MAX_BODY_BYTES: number = 4 * 1024 * 1024;
 
 /** Real headers have about 100 bytes; a line longer than this is no header. */
 export const MAX_HEADER_BYTES = 1024;
