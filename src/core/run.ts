@@ -25,8 +25,8 @@ export type ExitStatus =
 export interface StreamTotals {
   /** The highest sequence; 0 for a stream that printed nothing. */
   readonly last: number;
-  /** Bytes as captured. */
-  readonly bytes: number;
+  /** Bytes as captured; null when nobody who saw them all is left. */
+  readonly bytes: number | null;
   /** Hex digest of the stream's bytes as captured; null when nobody who saw them all is left. */
   readonly sha256: string | null;
 }

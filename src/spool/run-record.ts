@@ -102,7 +102,7 @@ function totalsOf(fields: Record<string, unknown>): RunTotals {
     if (!isStreamName(name)) throw new TypeError('unknown stream');
     streams[name] = {
       last: numberOf(last),
-      bytes: numberOf(bytes),
+      bytes: bytes === null ? null : numberOf(bytes),
       sha256: sha256 === null ? null : textOf(sha256),
     };
   }

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.js';
+import { systemCode } from '../core/errors.js';
+import type { StreamTotals } from '../core/run.js';
+import type { StreamName } from '../core/stream.js';
+import type { AppendFile, FileSystem } from '../disk/file-system.js';
+import { countEntries, entryOffset } from '../frames/entries.js';
+import { encodeHeader, type Gap, type GapReason } from '../frames/frame.js';
+import { sealSegment, type FsyncMode } from './seal.js';
+import { SealTimer } from './seal-timer.js';
+import { openSegmentName } from './segment-name.js';
+
+/**
+ * The writer of one stream: frames go to its `.open` file as they come, and full, old or ended files are
+ * sealed behind its back, one after the other.
+ *
+ * - S1: a sequence is given when its frame is on disk; a frame that was not written gives none, and the
+ *   next one that is written is preceded by a gap entry that stands for what was dropped.
+ * - S2: a file gets no more frames once its seal has begun.
+ * - `append` is one system call into the page cache and never waits for a sync, so a killed process
+ *   loses nothing that was appended, and a slow disk shows as `pressure`, not as a stall.
+ *
+ * If the process dies at any moment, recovery seals what the `.open` files hold (`recovery.ts`).
+ */
+export interface WriterContext {
+  readonly fs: FileSystem;
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly settings: WriterSettings;
+  /** Numbers the frames of all streams of the run in the order of their reads. */
+  readonly nextOrder: () => number;
+  readonly onSealed: () => void;
+  readonly onTrouble: (trouble: WriterTrouble) => void;
+}
+
+export interface WriterSettings {
+  readonly segmentMaxBytes: number;
+  readonly segmentMaxEntries: number;
+  readonly flushIntervalMs: number;
+  readonly fsync: FsyncMode;
+}
+
+export type WriterTrouble =
+  /** Entries that were not written; they will be a gap entry. */
+  | { readonly kind: 'dropped'; readonly gap: Gap; readonly error: unknown }
+  /** The frames are in an `.open` file, which the next `drain` will seal. */
+  | { readonly kind: 'seal-failed'; readonly stream: StreamName; readonly error: unknown };
+
+/** Files that wait for their sync at once. More would only use up descriptors: the disk is the limit. */
+const MAX_PENDING_SEALS = 8;
+
+interface OpenSegment {
+  readonly file: AppendFile;
+  readonly first: number;
+  entries: number;
+  bytes: number;
+}
+
+export class StreamWriter {
+  readonly stream: StreamName;
+  readonly #context: WriterContext;
+  readonly #timer: SealTimer;
+  readonly #digest = createHash('sha256');
+  #open: OpenSegment | undefined;
+  #nextSeq = 1;
+  #bytes = 0;
+  #gaps = 0;
+  #lastTimeNs = 0n;
+  #dropped: Gap | undefined;
+  #sealing: Promise<void> = Promise.resolve();
+  #pendingSeals = 0;
+
+  constructor(stream: StreamName, context: WriterContext) {
+    this.stream = stream;
+    this.#context = context;
+    this.#timer = new SealTimer(context.clock, context.settings.flushIntervalMs, () => {
+      this.#rotate();
+    });
+  }
+
+  /**
+   * Writes entries that were read together as one frame. The parts may be reused once it returns. What
+   * cannot be written is dropped at once, counted, and reported through `onTrouble`; nothing is thrown.
+   *
+   * @param parts the body; entries end anywhere in it
+   * @param entries how many there are in all parts
+   */
+  append(parts: readonly Buffer[], entries: number): void {
+    const room = this.#roomForEntries();
+    if (entries <= room) this.#appendFrame(parts, entries);
+    else this.#appendInPieces(Buffer.concat(parts), room);
+  }
+
+  /** Resolves when the disk has caught up; undefined while it keeps up. */
+  pressure(): Promise<void> | undefined {
+    return this.#pendingSeals < MAX_PENDING_SEALS ? undefined : this.#sealing;
+  }
+
+  /**
+   * Seals what is open and waits for every seal. Nothing may be appended afterwards.
+   */
+  async close(): Promise<void> {
+    if (this.#dropped !== undefined) this.#tryToWriteGap();
+    this.#rotate();
+    await this.#sealing;
+  }
+
+  /** Of what is on disk. Take it after `close`. */
+  totals(): StreamTotals {
+    const sha256 = this.#digest.copy().digest('hex');
+    return { last: this.#nextSeq - 1, bytes: this.#bytes, sha256 };
+  }
+
+  get gaps(): number {
+    return this.#gaps;
+  }
+
+  #roomForEntries(): number {
+    const { segmentMaxEntries } = this.#context.settings;
+    return segmentMaxEntries - (this.#open?.entries ?? 0) - (this.#dropped === undefined ? 0 : 1);
+  }
+
+  /** The rare case that a read holds more entries than fit in the segment. */
+  #appendInPieces(body: Buffer, room: number): void {
+    let rest = body;
+    let take = Math.max(room, 1);
+    while (rest.length > 0) {
+      const end = entryOffset(rest, take);
+      const piece = rest.subarray(0, end);
+      this.#appendFrame([piece], countEntries(piece));
+      rest = rest.subarray(end);
+      take = Math.max(this.#roomForEntries(), 1);
+    }
+  }
+
+  #appendFrame(parts: readonly Buffer[], entries: number): void {
+    let length = 0;
+    for (const part of parts) length += part.length;
+    try {
+      if (this.#dropped !== undefined) this.#writeGap(this.#dropped);
+      this.#writeFrame(parts, entries, length);
+      for (const part of parts) this.#digest.update(part);
+      this.#bytes += length;
+    } catch (error) {
+      this.#drop(entries, length, error);
+    }
+  }
+
+  #writeFrame(parts: readonly Buffer[], entries: number, length: number, gap?: Gap): void {
+    const header = encodeHeader(
+      {
+        seq: this.#nextSeq,
+        n: entries,
+        t: this.#timeNs(),
+        o: this.#context.nextOrder(),
+        len: length,
+        ...(gap === undefined ? {} : { gap }),
+      },
+      parts,
+    );
+    const segment = this.#segmentFor(header.length + length);
+    try {
+      segment.file.append([header, ...parts]);
+    } catch (error) {
+      this.#retire(segment, true);
+      throw error;
+    }
+    segment.bytes += header.length + length;
+    segment.entries += entries;
+    this.#nextSeq += entries;
+    if (this.#context.settings.fsync === 'always') segment.file.datasyncNow();
+    if (segment.entries >= this.#context.settings.segmentMaxEntries) this.#rotate();
+  }
+
+  /** The open segment, or a new one when this frame would make it too large. */
+  #segmentFor(frameBytes: number): OpenSegment {
+    const { fs, directory, settings } = this.#context;
+    const current = this.#open;
+    if (current !== undefined) {
+      if (current.bytes + frameBytes <= settings.segmentMaxBytes) return current;
+      this.#rotate();
+    }
+    const first = this.#nextSeq;
+    const file = fs.create(join(directory, openSegmentName(this.stream, first)));
+    this.#open = { file, first, entries: 0, bytes: 0 };
+    this.#timer.start();
+    return this.#open;
+  }
+
+  #timeNs(): string {
+    const now = this.#context.clock.wallNs();
+    if (now > this.#lastTimeNs) this.#lastTimeNs = now;
+    return String(this.#lastTimeNs);
+  }
+
+  #rotate(): void {
+    if (this.#open !== undefined) this.#retire(this.#open, false);
+  }
+
+  #retire(segment: OpenSegment, hasTornTail: boolean): void {
+    this.#open = undefined;
+    this.#timer.stop();
+    this.#pendingSeals += 1;
+    this.#sealing = this.#sealing.then(() => this.#seal(segment, hasTornTail));
+  }
+
+  async #seal(segment: OpenSegment, hasTornTail: boolean): Promise<void> {
+    const { fs, directory, clock, settings, onSealed, onTrouble } = this.#context;
+    const startedMs = clock.monotonicMs();
+    try {
+      const closed = { ...segment, stream: this.stream, hasTornTail };
+      await sealSegment(fs, directory, closed, settings.fsync);
+      onSealed();
+    } catch (error) {
+      onTrouble({ kind: 'seal-failed', stream: this.stream, error });
+    } finally {
+      this.#pendingSeals -= 1;
+      this.#timer.sealed(clock.monotonicMs() - startedMs);
+    }
+  }
+
+  #drop(entries: number, bytes: number, error: unknown): void {
+    const before = this.#dropped ?? { entries: 0, bytes: 0, why: reasonFor(error) };
+    this.#dropped = {
+      entries: before.entries + entries,
+      bytes: before.bytes + bytes,
+      why: before.why,
+    };
+    const gap = { entries, bytes, why: reasonFor(error) };
+    this.#context.onTrouble({ kind: 'dropped', gap, error });
+  }
+
+  #writeGap(gap: Gap): void {
+    this.#writeFrame([], 1, 0, gap);
+    this.#dropped = undefined;
+    this.#gaps += 1;
+  }
+
+  /** At the end nothing follows that would carry the gap along. */
+  #tryToWriteGap(): void {
+    try {
+      if (this.#dropped !== undefined) this.#writeGap(this.#dropped);
+    } catch {
+      // Still no room. The loss was reported when it happened; the totals say what is on disk.
+    }
+  }
+}
+
+function reasonFor(error: unknown): GapReason {
+  const code = systemCode(error);
+  return code === 'ENOSPC' || code === 'EDQUOT' ? 'disk-full' : 'io-error';
+}
