@@ -18,8 +18,9 @@ function isProgramMissing(/** @type {unknown} */ error) {
 }
 
 try {
-  const { main } = await import(program.href);
-  await main(process.argv);
+  /** @type {{ main: (argv: readonly string[]) => Promise<void> }} */
+  const compiled = await import(program.href);
+  await compiled.main(process.argv);
 } catch (error) {
   if (!isProgramMissing(error)) throw error;
   const folder = fileURLToPath(new URL('..', import.meta.url));
