@@ -6,6 +6,7 @@ export const EXIT = {
   ok: 0,
   usage: 64,
   data: 65,
+  internal: 70,
   io: 74,
   undelivered: 75,
   refused: 77,
@@ -33,6 +34,11 @@ export const EXIT_CODE_TABLE: readonly ExitCodeRow[] = [
   { code: '0', from: 'the others', meaning: 'done; for `drain`: nothing is left in the spool' },
   { code: String(EXIT.usage), from: 'the others', meaning: 'usage' },
   { code: String(EXIT.data), from: 'drain', meaning: 'data that does not add up' },
+  {
+    code: String(EXIT.internal),
+    from: 'the others',
+    meaning: 'internal error: a defect of shipper',
+  },
   {
     code: String(EXIT.io),
     from: 'the others',
