@@ -19,7 +19,7 @@ const rankOfFolder = {
   'src/core': 0,
 };
 
-/** One importer per package: to replace one is to change one file, and the cost of loading is in sight. */
+/** One importer per package: replacing it changes one file, and its cost of loading is in sight. */
 const ownerOfPackage = {
   chokidar: 'src/upload/watcher.ts',
   'cli-progress': 'src/cli/progress.ts',
@@ -31,7 +31,7 @@ const ownerOfPackage = {
 
 /** Who may use a core module that reaches out of the process. */
 const ownersOfCoreModule = {
-  // Everything durable goes through the seam in `disk`, so that a simulated disk can stand in for it.
+  // Everything durable goes through the seam in `disk`, so that a simulated disk can stand in.
   fs: [
     'src/disk/',
     'src/capture/', // raw descriptors: FIFOs and pass-through, nothing durable

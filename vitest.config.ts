@@ -5,7 +5,7 @@ const report = process.env['SHIPPER_TEST_REPORT'];
 
 export default defineConfig({
   test: {
-    // Two cores are what a small CI machine has; more workers would only slow each other's children.
+    // A small CI machine has two cores; more workers would only slow each other's children.
     maxWorkers: 2,
     pool: 'forks',
     setupFiles: ['test/tools/fail-on-warning.ts'],

@@ -3,6 +3,8 @@
 
 import { fileURLToPath } from 'node:url';
 
+/** @typedef {{ main: (argv: readonly string[]) => Promise<void> }} Program sets the exit code. */
+
 const exitConfiguration = 78;
 const program = new URL('../dist/cli/main.js', import.meta.url);
 
@@ -18,8 +20,7 @@ function isProgramMissing(/** @type {unknown} */ error) {
 }
 
 try {
-  /** @type {{ main: (argv: readonly string[]) => Promise<void> }} */
-  const compiled = await import(program.href);
+  const compiled = /** @type {Program} */ (await import(program.href));
   await compiled.main(process.argv);
 } catch (error) {
   if (!isProgramMissing(error)) throw error;
