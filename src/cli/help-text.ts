@@ -21,7 +21,7 @@ export interface CommandText {
 export const COMMAND_TEXTS: readonly CommandText[] = [
   {
     name: 'run',
-    summary: 'Wrap a command: keep every line it prints on disk and deliver it',
+    summary: 'Wrap a command: keep and deliver every line that it prints',
     usage: '[options] [--] command [args…]',
     examples: [
       'shipper run -- make -j4',
@@ -51,7 +51,7 @@ export const COMMAND_TEXTS: readonly CommandText[] = [
   },
 ];
 
-export const UNITS_TEXT =
+export const UNITS_TEXT: string =
   'Durations read 250ms 10s 5m 2h 1d, sizes 512B 64KiB 4GiB 30MB. A flag wins over\n' +
   'its environment variable; the variable of an option that repeats holds words.';
 

@@ -152,7 +152,9 @@ function usageError(error: CommanderError, words: readonly string[]): ShipperErr
   const name = COMMAND_TEXTS.find((text) => text.name === words[0])?.name;
   const help = name === undefined ? 'see shipper --help' : `see shipper ${name} --help`;
   if (error.code === 'commander.help') {
-    return new ShipperError('usage', 'no command given', { hint: help });
+    const named = words.at(-1);
+    const what = named === undefined ? 'no command given' : `there is no command '${named}'`;
+    return new ShipperError('usage', what, { hint: help });
   }
   if (error.code === 'commander.excessArguments') {
     return new ShipperError('usage', `${name ?? 'shipper'} takes options alone`, { hint: help });

@@ -43,7 +43,7 @@ export function parseSizeBytes(text: string): number | undefined {
 }
 
 function parseQuantity(text: string, units: Readonly<Record<string, number>>): number | undefined {
-  const match = /^(\d{1,15}(?:\.\d{1,6})?)([a-zA-Z]+)$/.exec(text);
+  const match = /^(\d{1,16}(?:\.\d{1,6})?)([a-zA-Z]+)$/.exec(text);
   const factor = match?.[2] === undefined ? undefined : units[match[2]];
   if (match === null || factor === undefined) return undefined;
   const value = Math.round(Number(match[1]) * factor);
