@@ -50,6 +50,9 @@ export type WriterTrouble =
 /** Files that wait for their sync at once. More would only use up descriptors: the disk is the limit. */
 const MAX_PENDING_SEALS = 8;
 
+/** More than any header of ours takes. */
+const HEADER_RESERVE_BYTES = 256;
+
 interface OpenSegment {
   readonly file: AppendFile;
   readonly first: number;
@@ -87,9 +90,13 @@ export class StreamWriter {
    * @param entries how many there are in all parts
    */
   append(parts: readonly Buffer[], entries: number): void {
-    const room = this.#roomForEntries();
-    if (entries <= room) this.#appendFrame(parts, entries);
-    else this.#appendInPieces(Buffer.concat(parts), room);
+    let length = 0;
+    for (const part of parts) length += part.length;
+    if (entries <= this.#roomForEntries() && length <= this.#frameMaxBytes()) {
+      this.#appendFrame(parts, entries, length);
+    } else {
+      this.#appendInPieces(Buffer.concat(parts));
+    }
   }
 
   /** Resolves when the disk has caught up; undefined while it keeps up. */
@@ -121,22 +128,26 @@ export class StreamWriter {
     return segmentMaxEntries - (this.#open?.entries ?? 0) - (this.#dropped === undefined ? 0 : 1);
   }
 
-  /** The rare case that a read holds more entries than fit in the segment. */
-  #appendInPieces(body: Buffer, room: number): void {
+  #frameMaxBytes(): number {
+    return this.#context.settings.segmentMaxBytes - HEADER_RESERVE_BYTES;
+  }
+
+  /**
+   * The rare case that a read holds more than fits in a segment: it becomes several frames, cut between
+   * entries. A single entry that is larger than a segment may be makes one of its own.
+   */
+  #appendInPieces(body: Buffer): void {
     let rest = body;
-    let take = Math.max(room, 1);
     while (rest.length > 0) {
-      const end = entryOffset(rest, take);
+      const room = Math.max(this.#roomForEntries(), 1);
+      const end = pieceEnd(rest, room, this.#frameMaxBytes());
       const piece = rest.subarray(0, end);
-      this.#appendFrame([piece], countEntries(piece));
+      this.#appendFrame([piece], countEntries(piece), piece.length);
       rest = rest.subarray(end);
-      take = Math.max(this.#roomForEntries(), 1);
     }
   }
 
-  #appendFrame(parts: readonly Buffer[], entries: number): void {
-    let length = 0;
-    for (const part of parts) length += part.length;
+  #appendFrame(parts: readonly Buffer[], entries: number, length: number): void {
     try {
       if (this.#dropped !== undefined) this.#writeGap(this.#dropped);
       this.#writeFrame(parts, entries, length);
@@ -245,6 +256,14 @@ export class StreamWriter {
       // Still no room. The loss was reported when it happened; the totals say what is on disk.
     }
   }
+}
+
+/** Where to cut so that both bounds hold, at least one entry on. */
+function pieceEnd(body: Buffer, maxEntries: number, maxBytes: number): number {
+  const byEntries = entryOffset(body, maxEntries);
+  if (byEntries <= maxBytes) return byEntries;
+  const newline = body.lastIndexOf(0x0a, maxBytes - 1);
+  return newline === -1 ? entryOffset(body, 1) : newline + 1;
 }
 
 function reasonFor(error: unknown): GapReason {

@@ -11,5 +11,17 @@ export function depart(exit: ExitStatus, signals: SignalForwarder): void {
   process.exitCode = departure.code;
   signals.remove();
   // As pid 1 this is ignored, and the exit code set above remains.
-  if (departure.kind === 'signal') process.kill(process.pid, departure.signal);
+  if (departure.kind === 'signal') endBy(departure.signal);
+}
+
+/**
+ * Node ignores SIGPIPE, and libraries listen for others to clean up. Adding a listener and removing all
+ * gives a signal its default effect back, whatever it was.
+ */
+function endBy(signal: NodeJS.Signals): void {
+  if (signal !== 'SIGKILL') {
+    process.on(signal, () => undefined);
+    process.removeAllListeners(signal);
+  }
+  process.kill(process.pid, signal);
 }
