@@ -100,10 +100,11 @@ function filesBelow(folder) {
  */
 function run(command, args) {
   const shell = process.platform === 'win32' && command === 'npm';
-  // The steps' own output goes to stderr: stdout belongs to whoever called.
+  // npm says on stdout how well it went, tsc what is wrong. Ours belongs to whoever called.
+  const stdout = command === 'npm' ? 'ignore' : process.stderr.fd;
   const { status, error } = spawnSync(command, args, {
     cwd: root,
-    stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+    stdio: ['ignore', stdout, process.stderr.fd],
     shell,
   });
   if (error) throw error;
