@@ -26,8 +26,11 @@ export const nodeFileSystem: FileSystem = {
   syncDirectory,
 };
 
+/** After `close` every call fails with EBADF: the number may be another file's by then. */
+const CLOSED_FD = -1;
+
 class NodeAppendFile implements AppendFile {
-  readonly #fd: number;
+  #fd: number;
 
   constructor(fd: number) {
     this.#fd = fd;
@@ -66,8 +69,10 @@ class NodeAppendFile implements AppendFile {
   }
 
   close(): Promise<void> {
+    const fd = this.#fd;
+    this.#fd = CLOSED_FD;
     return callback((done) => {
-      fs.close(this.#fd, done);
+      fs.close(fd, done);
     });
   }
 }

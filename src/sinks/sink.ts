@@ -39,6 +39,8 @@ export interface Batch {
   readonly last: number;
   /** The uploader's; fences an older one. Never part of an identity. */
   readonly epoch: number;
+  /** The highest sequence of the stream sent so far: no honest mark lies above it. */
+  readonly highestSent: number;
   /** The frames, verbatim. */
   readonly body: Buffer;
   /** Where they lie in `body`, checksums compared. */
@@ -77,8 +79,8 @@ export interface Stop {
 
 /** Opening and finishing a run at a destination that knows runs. */
 export interface RunExchange {
-  /** Creates or confirms the run. `epoch` is the highest this uploader knows, plus one. */
-  open(run: RunMetadata, epoch: number): ExchangeRequest;
+  /** Creates or confirms the run, and asks for its state. */
+  open(run: RunMetadata): ExchangeRequest;
   judgeOpen(answer: Answer): OpenVerdict;
   finish(run: RunMetadata, totals: RunTotals, epoch: number): ExchangeRequest;
   judgeFinish(answer: Answer): FinishVerdict;
@@ -88,7 +90,7 @@ export type OpenVerdict =
   | {
       readonly kind: 'opened';
       readonly marks: Readonly<Partial<Record<StreamName, number>>>;
-      /** The highest epoch the destination knows; a higher one than ours means: take the next. */
+      /** The highest epoch the destination knows; the uploader takes the next. */
       readonly epoch: number;
       readonly finished: boolean;
     }

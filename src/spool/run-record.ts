@@ -1,5 +1,5 @@
-import type { ExitStatus, RunMetadata, RunTotals, StreamTotals } from '../core/run.js';
-import { isStreamName, type StreamName } from '../core/stream.js';
+import { parseTotals } from '../core/parse-totals.js';
+import type { RunMetadata, RunTotals } from '../core/run.js';
 import { commitFile, readIfPresent } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
 import { runRecordPath } from './layout.js';
@@ -91,30 +91,8 @@ function parseRecord(value: unknown, runId: string): RunRecord {
     shipperVersion: textOf(fields['shipperVersion']),
     destinations: textsOf(fields['destinations']),
     writer: isProcessIdentity(fields['writer']) ? fields['writer'] : null,
-    end: fields['exit'] === undefined ? null : totalsOf(fields),
+    end: parseTotals(fields) ?? null,
   };
-}
-
-function totalsOf(fields: Record<string, unknown>): RunTotals {
-  const streams: Partial<Record<StreamName, StreamTotals>> = {};
-  for (const [name, value] of Object.entries(objectOf(fields['streams']))) {
-    const { last, bytes, sha256 } = objectOf(value);
-    if (!isStreamName(name)) throw new TypeError('unknown stream');
-    streams[name] = {
-      last: numberOf(last),
-      bytes: bytes === null ? null : numberOf(bytes),
-      sha256: sha256 === null ? null : textOf(sha256),
-    };
-  }
-  const endedAt = fields['endedAt'] === null ? null : textOf(fields['endedAt']);
-  return { streams, exit: exitOf(fields['exit']), gaps: numberOf(fields['gaps']), endedAt };
-}
-
-function exitOf(value: unknown): ExitStatus {
-  const { code, signal } = objectOf(value);
-  if (typeof code === 'number') return { code };
-  if (typeof signal === 'string') return { signal };
-  return { unknown: true };
 }
 
 function labelsOf(value: unknown): Record<string, string> {

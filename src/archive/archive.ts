@@ -1,0 +1,113 @@
+import { systemClock, type Clock } from '../core/clock.js';
+import { isRunId } from '../core/run-id.js';
+import { ShipperError, reasonOf } from '../core/errors.js';
+import { makeDirectories } from '../disk/durable.js';
+import type { FileSystem } from '../disk/file-system.js';
+import { runPath } from './layout.js';
+import { RunArchive } from './run-archive.js';
+
+/** Each open run holds up to six descriptors. Runs beyond this are closed, the longest unused first. */
+const MAX_OPEN_RUNS = 64;
+
+export interface ArchiveParts {
+  readonly fs: FileSystem;
+  readonly clock?: Clock;
+}
+
+interface OpenRun {
+  readonly opening: Promise<RunArchive | undefined>;
+  /** Requests that work with it now: it is not closed under them. */
+  users: number;
+}
+
+/** The runs in an archive directory, opened as they are used. */
+export class Archive {
+  readonly dir: string;
+  readonly #fs: FileSystem;
+  readonly #clock: Clock;
+  /** In the order of their last use. */
+  readonly #runs = new Map<string, OpenRun>();
+
+  private constructor(dir: string, { fs, clock = systemClock }: ArchiveParts) {
+    this.dir = dir;
+    this.#fs = fs;
+    this.#clock = clock;
+  }
+
+  /** Creates the directory where it is missing. @throws ShipperError `archive-unusable` */
+  static async open(dir: string, parts: ArchiveParts): Promise<Archive> {
+    try {
+      await makeDirectories(parts.fs, dir);
+      return new Archive(dir, parts);
+    } catch (error) {
+      throw new ShipperError(
+        'archive-unusable',
+        `cannot use the archive ${dir}: ${reasonOf(error)}`,
+        { hint: 'choose a directory that you may write to', cause: error },
+      );
+    }
+  }
+
+  /** Calls `work` with the run; with undefined when there is none. */
+  async withRun<T>(id: string, work: (run: RunArchive | undefined) => Promise<T>): Promise<T> {
+    return this.#use(id, () => RunArchive.open(this.#parts(), this.#place(id)), work);
+  }
+
+  /** Calls `work` with the run, which is created where it is missing. */
+  async withNewRun<T>(id: string, work: (run: RunArchive) => Promise<T>): Promise<T> {
+    const create = (): Promise<RunArchive> => RunArchive.create(this.#parts(), this.#place(id));
+    return this.#use(id, create, async (run) => {
+      // Another request looked it up just before it was there.
+      return run === undefined ? this.withNewRun(id, work) : work(run);
+    });
+  }
+
+  async close(): Promise<void> {
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const { opening } of runs) await (await opening)?.close();
+  }
+
+  async #use<T>(
+    id: string,
+    open: () => Promise<RunArchive | undefined>,
+    work: (run: RunArchive | undefined) => Promise<T>,
+  ): Promise<T> {
+    const entry = this.#runs.get(id) ?? { opening: open(), users: 0 };
+    this.#runs.delete(id);
+    this.#runs.set(id, entry);
+    entry.users += 1;
+    let run: RunArchive | undefined;
+    try {
+      run = await entry.opening;
+    } finally {
+      // What could not be opened, or is not there, is looked up again by the next request.
+      if (run === undefined && this.#runs.get(id) === entry) this.#runs.delete(id);
+    }
+    try {
+      return await work(run);
+    } finally {
+      entry.users -= 1;
+      await this.#closeUnused();
+    }
+  }
+
+  async #closeUnused(): Promise<void> {
+    for (const [id, { opening, users }] of this.#runs) {
+      if (this.#runs.size <= MAX_OPEN_RUNS) return;
+      if (users > 0) continue;
+      this.#runs.delete(id);
+      await (await opening)?.close();
+    }
+  }
+
+  #parts(): { fs: FileSystem; clock: Clock } {
+    return { fs: this.#fs, clock: this.#clock };
+  }
+
+  /** Ids become paths, so nothing else than an id may pass. */
+  #place(id: string): { directory: string; id: string } {
+    if (!isRunId(id)) throw new Error('broken invariant: not a run id');
+    return { directory: runPath(this.dir, id), id };
+  }
+}
