@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { ShipperError } from '../../src/core/errors.js';
+import { isLoopback, parseListenAddress } from '../../src/cli/listen-address.js';
+
+describe('parseListenAddress', () => {
+  it.each([
+    ['127.0.0.1:7790', '127.0.0.1', 7790],
+    ['localhost:0', 'localhost', 0],
+    ['[::1]:7790', '::1', 7790],
+    ['[::ffff:127.0.0.1]:65535', '::ffff:127.0.0.1', 65_535],
+    ['logs.example.com:80', 'logs.example.com', 80],
+  ])('reads %s', (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ host, port });
+  });
+
+  it.each([
+    '',
+    '7790',
+    ':7790',
+    'localhost',
+    'localhost:',
+    '::1:7790',
+    '[::1]',
+    'a b:1',
+    'a:65536',
+  ])('refuses %j with an example', (text) => {
+    expect(() => parseListenAddress(text)).toThrow(ShipperError);
+    expect(() => parseListenAddress(text)).toThrow(`option --listen: "${text}" is not host:port`);
+  });
+});
+
+describe('isLoopback', () => {
+  it.each(['127.0.0.1:1', '127.9.9.9:1', 'localhost:1', '[::1]:1'])('is true of %s', (text) => {
+    expect(isLoopback(parseListenAddress(text))).toBe(true);
+  });
+
+  it.each(['0.0.0.0:1', '[::]:1', '128.0.0.1:1', '127.0.0.1.example.com:1', 'example.com:1'])(
+    'is false of %s',
+    (text) => {
+      expect(isLoopback(parseListenAddress(text))).toBe(false);
+    },
+  );
+});
