@@ -5,3 +5,8 @@ export function shipperVersion(): string {
   const manifest: unknown = createRequire(import.meta.url)('../../package.json');
   return (manifest as { readonly version: string }).version;
 }
+
+/** How shipper names itself to the destinations. */
+export function userAgent(): string {
+  return `shipper/${shipperVersion()}`;
+}

@@ -9,11 +9,11 @@ interface Dialect {
 }
 
 /** One line a scheme: what a new destination adds here is all that the rest has to know of it. */
-const DIALECTS: Readonly<Record<string, Dialect>> = {
-  dir: { example: 'dir:/var/log/archive', create: dirSink },
-  'shipper+http': { example: 'shipper+http://127.0.0.1:7790', create: nativeSink },
-  'shipper+https': { example: 'shipper+https://logs.example.com', create: nativeSink },
-};
+const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
+  ['dir', { example: 'dir:/var/log/archive', create: dirSink }],
+  ['shipper+http', { example: 'shipper+http://127.0.0.1:7790', create: nativeSink }],
+  ['shipper+https', { example: 'shipper+https://logs.example.com', create: nativeSink }],
+]);
 
 /**
  * The destination that a `--to` names.
@@ -21,19 +21,11 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
  * @throws ShipperError `config`: the scheme is unknown, the URL does not parse, or it holds credentials
  */
 export function parseSink(url: string): Sink {
-  const scheme = /^([a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase() ?? '';
-  const dialect = DIALECTS[scheme];
-  if (dialect === undefined) {
-    const known = Object.values(DIALECTS).map(({ example }) => example);
-    throw new ShipperError(
-      'config',
-      `cannot deliver to ${withoutCredentials(url)}: unknown scheme`,
-      {
-        hint: `known are ${known.join(', ')}`,
-      },
-    );
-  }
-  return dialect.create(url);
+  const scheme = /^([a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();
+  const dialect = DIALECTS.get(scheme ?? '');
+  if (dialect !== undefined) return dialect.create(url);
+  const known = [...DIALECTS.values()].map(({ example }) => example);
+  throw badUrl(url, 'the scheme is unknown', `known are ${known.join(', ')}`);
 }
 
 /** A directory on this machine, in the archive layout: for people without a backend. */
@@ -65,15 +57,21 @@ function parseHttp(url: string): URL {
   if (parsed.username !== '' || parsed.password !== '') {
     throw badUrl(url, 'it holds credentials', 'put the token into a file for --token-file');
   }
+  if (parsed.search !== '' || parsed.hash !== '') {
+    throw badUrl(url, 'it has a query', 'give scheme, host, port and path only');
+  }
   return parsed;
 }
 
 function badUrl(url: string, why: string, hint: string): ShipperError {
-  return new ShipperError('config', `cannot deliver to ${withoutCredentials(url)}: ${why}`, {
-    hint,
-  });
+  return new ShipperError('config', `cannot deliver to ${mentionable(url)}: ${why}`, { hint });
 }
 
-function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, '//');
+/** What may be shown of a URL that is wrong: its scheme, and its host where that is certain. */
+function mentionable(url: string): string {
+  const scheme = /^[a-z0-9+.-]+:/i.exec(url)?.[0];
+  if (scheme === undefined) return 'a destination without a scheme';
+  const plain = `http:${url.slice(scheme.length)}`;
+  const host = URL.canParse(plain) ? new URL(plain).host : '';
+  return host === '' ? scheme : `${scheme}//${host}`;
 }

@@ -1,4 +1,9 @@
-import type { Answer, ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
+import type {
+  Answer,
+  ExchangeFailure,
+  ExchangeRequest,
+  ExchangeResponse,
+} from '../core/exchange.js';
 import type { RunMetadata } from '../core/run.js';
 import { isStreamName, type StreamName } from '../core/stream.js';
 import { parseObject } from '../frames/frame.js';
@@ -9,6 +14,7 @@ import type {
   Endpoint,
   FinishVerdict,
   OpenVerdict,
+  Reopen,
   Retry,
   Sink,
   Stop,
@@ -83,26 +89,27 @@ function jsonRequest(
 }
 
 function judge(batch: Batch, answer: Answer): Verdict {
-  if (answer.kind === 'failure') return unknown(answer.reason);
+  if (answer.kind === 'failure') return judgeFailure(answer);
   const mark = acceptedMark(answer);
+  const isPlausible = mark !== undefined && mark >= batch.markAtSend && mark <= batch.highestSent;
   if (answer.status === 200) {
-    if (mark !== undefined && mark >= batch.first - 1 && mark <= batch.highestSent) {
-      return { kind: 'accept', mark };
-    }
+    if (isPlausible) return { kind: 'accept', mark };
     return unknown(
-      `it answered 200 ${mark === undefined ? 'without a mark' : 'with a mark that cannot be'}`,
+      mark === undefined ? 'it answered 200 without a mark' : 'its mark cannot be right',
     );
   }
   const problem = problemOf(answer);
-  if (answer.status === 409 && problem === 'gap' && mark !== undefined)
+  if (problem === 'gap' && mark !== undefined && mark < batch.first - 1) {
     return { kind: 'rebase', mark };
+  }
+  if (problem === 'gap') return unknown('it misses entries and does not say which');
   if (answer.status === 413) return { kind: 'split', reason: 'it takes no request of this size' };
   if (answer.status === 422) return { kind: 'split', reason: 'it cannot read what was sent' };
-  return judgeCommon(answer, problem);
+  return judgeRunProblem(problem) ?? judgeCommon(answer, problem);
 }
 
 function judgeOpen(answer: Answer): OpenVerdict {
-  if (answer.kind === 'failure') return unknown(answer.reason);
+  if (answer.kind === 'failure') return judgeFailure(answer);
   if (answer.status !== 200 && answer.status !== 201) return judgeCommon(answer, problemOf(answer));
   const state = parseObject(answer.body.toString('utf8'));
   const marks = marksOf(state?.['marks']);
@@ -114,58 +121,73 @@ function judgeOpen(answer: Answer): OpenVerdict {
 }
 
 function judgeFinish(answer: Answer): FinishVerdict {
-  if (answer.kind === 'failure') return unknown(answer.reason);
+  if (answer.kind === 'failure') return judgeFailure(answer);
   if (answer.status === 200 && parseObject(answer.body.toString('utf8'))?.['finished'] === true) {
     return { kind: 'finished' };
   }
   const problem = problemOf(answer);
   if (answer.status === 409 && problem === 'gap') return { kind: 'behind' };
   if (answer.status < 300) return unknown('it did not confirm the end of the run');
-  return judgeCommon(answer, problem);
+  return judgeRunProblem(problem) ?? judgeCommon(answer, problem);
+}
+
+/** Refusals that concern this run alone: others go on. */
+function judgeRunProblem(problem: string | undefined): Reopen | Stop | undefined {
+  switch (problem) {
+    case 'run-unknown':
+      return { kind: 'reopen', reason: 'it does not know the run' };
+    case 'fenced':
+      return stopRun('another uploader has taken the run over', 'let that one go on');
+    case 'content-conflict':
+    case 'finish-conflict':
+      return stopRun('it holds other content for this run', 'compare both sides before going on');
+    case 'run-complete':
+      return stopRun('the run is finished there', 'the spool keeps what came later');
+    case undefined:
+    default:
+      return undefined;
+  }
 }
 
 /** What any request may be answered with, whatever it asked. */
 function judgeCommon(answer: ExchangeResponse, problem: string | undefined): Retry | Stop {
-  const { status } = answer;
-  const what = `it answered ${String(status)}${problem === undefined ? '' : ` ${problem}`}`;
+  const { status, headers } = answer;
+  const reason = `it answered ${String(status)}${problem === undefined ? '' : ` ${problem}`}`;
   if (status === 401 || status === 403) {
-    return stop(
-      `${what}: the credentials are refused`,
-      'check the token given by --token-file',
-      true,
-    );
+    const hint = 'check the token that --token-file or SHIPPER_TOKEN gives';
+    return { kind: 'stop', scope: 'destination', reason, hint, credentials: true };
   }
-  if (problem === 'fenced') {
-    return stop(`${what}: another uploader has taken the run`, 'let that one go on');
+  const isTransient = status === 408 || status === 425 || status === 429 || status >= 500;
+  if (isTransient || problem === 'digest-mismatch' || status < 300) {
+    const afterMs = retryAfterMs(headers['retry-after'], headers['date']);
+    return { kind: 'retry', reason, ...(afterMs === undefined ? {} : { afterMs }) };
   }
-  if (problem === 'content-conflict' || problem === 'finish-conflict') {
-    return stop(
-      `${what}: it holds other content for this run`,
-      'compare both sides before you go on',
-    );
-  }
-  if (problem === 'run-complete') {
-    return stop(`${what}: the run is finished there`, 'the spool keeps what came later');
-  }
-  if (problem === 'digest-mismatch' || problem === 'run-unknown')
-    return { kind: 'retry', reason: what };
-  if (status === 408 || status === 425 || status === 429 || status >= 500) {
-    const afterMs = retryAfterMs(answer.headers['retry-after'], answer.headers['date']);
-    return { kind: 'retry', reason: what, ...(afterMs === undefined ? {} : { afterMs }) };
-  }
-  if (status < 300) return unknown(what);
-  return stop(
-    `${what}: this is no shipper receiver, or not its address`,
-    'check the URL given by --to',
-  );
+  const hint = 'check the URL given by --to: a shipper receiver does not answer that';
+  return { kind: 'stop', scope: 'destination', reason, hint, credentials: false };
+}
+
+/** A wrong certificate stays wrong however often it is looked at. */
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+]);
+
+function judgeFailure({ code, reason }: ExchangeFailure): Retry | Stop {
+  if (!CERTIFICATE_CODES.has(code)) return unknown(reason);
+  const hint = 'check the host name in --to and the certificate of the server';
+  return { kind: 'stop', scope: 'destination', reason, hint, credentials: false };
 }
 
 function unknown(reason: string): Retry {
   return { kind: 'retry', reason };
 }
 
-function stop(reason: string, hint: string, credentials = false): Stop {
-  return { kind: 'stop', reason, hint, credentials };
+function stopRun(reason: string, hint: string): Stop {
+  return { kind: 'stop', scope: 'run', reason, hint, credentials: false };
 }
 
 function acceptedMark(answer: ExchangeResponse): number | undefined {

@@ -39,6 +39,8 @@ export interface Batch {
   readonly last: number;
   /** The uploader's; fences an older one. Never part of an identity. */
   readonly epoch: number;
+  /** What the destination had confirmed when the batch was sent: its mark never decreases. */
+  readonly markAtSend: number;
   /** The highest sequence of the stream sent so far: no honest mark lies above it. */
   readonly highestSent: number;
   /** The frames, verbatim. */
@@ -61,7 +63,14 @@ export type Verdict =
   | { readonly kind: 'rebase'; readonly mark: number }
   | Retry
   | { readonly kind: 'split'; readonly reason: string }
+  | Reopen
   | Stop;
+
+/** The destination does not know the run (any more): open it again, and go on from the marks it tells. */
+export interface Reopen {
+  readonly kind: 'reopen';
+  readonly reason: string;
+}
 
 export interface Retry {
   readonly kind: 'retry';
@@ -71,6 +80,8 @@ export interface Retry {
 
 export interface Stop {
   readonly kind: 'stop';
+  /** What has to pause: everything that goes there, or this run alone. */
+  readonly scope: 'destination' | 'run';
   readonly reason: string;
   readonly hint: string;
   /** The credentials were refused: read them again before the next probe. */
@@ -101,5 +112,6 @@ export type FinishVerdict =
   | { readonly kind: 'finished' }
   /** The destination misses entries: look at its marks again. */
   | { readonly kind: 'behind' }
+  | Reopen
   | Retry
   | Stop;

@@ -13,15 +13,17 @@ import type { Options } from '../../core/options.js';
 import type { ExitStatus } from '../../core/run.js';
 import { nodeFileSystem } from '../../disk/node-file-system.js';
 import { createRun } from '../../spool/create-run.js';
-import { defaultSpoolRoot, spoolLayout, type SpoolLayout } from '../../spool/layout.js';
+import { spoolLayout, type SpoolLayout } from '../../spool/layout.js';
 import type { RunRecord } from '../../spool/run-record.js';
 import { RunWriter } from '../../spool/run-writer.js';
 import type { Invocation } from '../invocation.js';
 import { depart } from '../run/departure.js';
-import { startDelivery, type Delivery } from '../run/delivery.js';
+import { Delivery } from '../run/delivery.js';
+import { DeliveryLog } from '../run/delivery-log.js';
 import { usableDestinations } from '../run/destinations.js';
 import { reportLeftovers } from '../run/leftovers.js';
 import { newRunRecord } from '../run/run-record.js';
+import { spoolRootOf } from '../spool-location.js';
 import { TroubleReporter } from '../run/trouble.js';
 import { holdWriterLock } from '../run/writer-lock.js';
 
@@ -41,7 +43,7 @@ export async function runCommand(invocation: Invocation): Promise<void> {
   const notify = (line: string): void => {
     void output.stderr.write(Buffer.from(`${line}\n`));
   };
-  const layout = spoolLayout(options.spool ?? defaultSpoolRoot(environment));
+  const layout = spoolLayout(spoolRootOf(options, environment));
   const destinations = await usableDestinations(options.to, notify);
   const record = newRunRecord(options, command, destinations, systemClock.wallMs());
   const signals = new SignalForwarder();
@@ -67,13 +69,13 @@ interface Run {
 }
 
 async function captureAndDeliver(run: Run): Promise<ExitStatus> {
-  const { options, layout, record, notify } = run;
+  const { layout, record, notify } = run;
   const trouble = new TroubleReporter(systemClock, notify);
   const writer = newWriter(run, trouble);
   const capture = await startCommand(run, writer);
   // The command runs. What follows is heavy, and must not delay its start.
   const lock = holdWriterLock(layout, record.id, notify);
-  const delivery = startDelivery(options, layout, record);
+  const delivery = deliver(run);
   const end = await capture.ended;
   reportDescendants(end, notify);
   await finishRun(writer, end.exit, notify);
@@ -85,7 +87,7 @@ async function captureAndDeliver(run: Run): Promise<ExitStatus> {
 
 /** A command that cannot be started is a run too: it ends at once, with the status that we end with. */
 async function startCommand(run: Run, writer: RunWriter): Promise<Capture> {
-  const { options, layout, record, signals, notify } = run;
+  const { options, record, signals, notify } = run;
   try {
     return await startCapture({
       command: record.command,
@@ -100,10 +102,22 @@ async function startCommand(run: Run, writer: RunWriter): Promise<Capture> {
   } catch (error) {
     if (error instanceof ShipperError) {
       await finishRun(writer, { code: error.exitCode }, notify);
-      await afterTheEnd(run, startDelivery(options, layout, record));
+      await afterTheEnd(run, deliver(run));
     }
     throw error;
   }
+}
+
+function deliver(run: Run): Delivery {
+  const log = new DeliveryLog(run.options, (line) => {
+    run.notify(line.trimEnd());
+  });
+  return Delivery.start({
+    ...run,
+    log: (message) => {
+      log.write(message);
+    },
+  });
 }
 
 function newWriter({ options, layout, record }: Run, trouble: TroubleReporter): RunWriter {
@@ -149,7 +163,7 @@ async function afterTheEnd(run: Run, delivery: Delivery): Promise<void> {
   });
   run.signals.childEnded(giveUp);
   await delivery.end(run.options.drainTimeout, signalled);
-  await reportLeftovers(run, delivery.lastError());
+  await reportLeftovers(run, delivery.lastError);
 }
 
 function reportDescendants(end: CaptureEnd, notify: (line: string) => void): void {

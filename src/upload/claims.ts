@@ -1,0 +1,185 @@
+import { reasonOf, systemCode } from '../core/errors.js';
+import { listRuns } from '../spool/listing.js';
+import { runDirectory, uploaderLockPath } from '../spool/layout.js';
+import { acquireLock, type Lock } from '../spool/lock.js';
+import { livenessOf } from '../spool/process-identity.js';
+import { recoverRun } from '../spool/recovery.js';
+import { removeRun } from '../spool/removal.js';
+import { readRunRecord, type RunRecord } from '../spool/run-record.js';
+import type { Destination } from './destination.js';
+import { RunDelivery, type RunDeliveryParts } from './run-delivery.js';
+
+/** More runs at once would only hold memory and descriptors; the others follow as these are done. */
+const MAX_HELD_RUNS = 256;
+
+/** Why a run of the spool is not delivered by us. */
+export type Skipped =
+  /** Another process delivers it. */
+  | { readonly kind: 'held'; readonly pid: number | null }
+  | { readonly kind: 'no-destination'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export interface ClaimsParts extends RunDeliveryParts {
+  /** Undefined: all runs of the spool. */
+  readonly onlyRun: string | undefined;
+  /** Where a run goes; empty when nobody said. @throws ShipperError `config` */
+  readonly destinationsOf: (record: RunRecord) => readonly Destination[];
+}
+
+interface Held {
+  readonly delivery: RunDelivery;
+  readonly lock: Lock;
+  isLost: boolean;
+}
+
+/**
+ * The runs that this process delivers: it takes the uploader's lock of each, recovers those whose wrapper
+ * was killed, and lets go of what is done.
+ */
+export class Claims {
+  readonly #parts: ClaimsParts;
+  readonly #held = new Map<string, Held>();
+  readonly #skipped = new Map<string, Skipped>();
+
+  constructor(parts: ClaimsParts) {
+    this.#parts = parts;
+  }
+
+  get deliveries(): readonly RunDelivery[] {
+    return [...this.#held.values()].filter(({ isLost }) => !isLost).map(({ delivery }) => delivery);
+  }
+
+  get skipped(): ReadonlyMap<string, Skipped> {
+    return this.#skipped;
+  }
+
+  /** Looks at the spool: claims what is new, and looks again at what is held. */
+  async refresh(): Promise<void> {
+    const { fs, layout, onlyRun } = this.#parts;
+    const ids = (await listRuns(fs, layout)).filter(
+      (id) => onlyRun === undefined || id === onlyRun,
+    );
+    const present = new Set(ids);
+    for (const id of this.#skipped.keys()) if (!present.has(id)) this.#skipped.delete(id);
+    for (const [id, held] of this.#held) {
+      if (held.isLost || !present.has(id)) await this.#letGo(id);
+      else await this.#lookAgain(held.delivery);
+    }
+    for (const id of ids) {
+      if (this.#held.size >= MAX_HELD_RUNS) break;
+      if (!this.#held.has(id)) await this.#claim(id);
+    }
+  }
+
+  /** Removes the runs that are finished everywhere. Returns how many. */
+  async removeFinished(): Promise<number> {
+    let count = 0;
+    for (const [id, { delivery }] of this.#held) {
+      if (!delivery.isFinished) continue;
+      await delivery.remove();
+      await this.#letGo(id);
+      count += 1;
+    }
+    return count;
+  }
+
+  /** Makes room for runs that wait, where what is held has nothing to do. */
+  async letGoOfIdle(): Promise<void> {
+    if (this.#held.size < MAX_HELD_RUNS) return;
+    for (const [id, { delivery }] of this.#held) if (delivery.isIdle) await this.#letGo(id);
+  }
+
+  async close(): Promise<void> {
+    for (const id of [...this.#held.keys()]) await this.#letGo(id);
+  }
+
+  async #letGo(id: string): Promise<void> {
+    const held = this.#held.get(id);
+    this.#held.delete(id);
+    await held?.lock.release();
+  }
+
+  /** A wrapper may have been killed while we delivered what it had sealed. */
+  async #lookAgain(delivery: RunDelivery): Promise<void> {
+    const { end, writer } = delivery.record;
+    if (end === null && (writer === null || livenessOf(writer) !== 'alive')) {
+      const outcome = await recoverRun(this.#parts, delivery.id);
+      if (outcome.kind === 'recovered') delivery.record = outcome.record;
+    }
+    await delivery.refresh();
+  }
+
+  async #claim(id: string): Promise<void> {
+    try {
+      const skipped = await this.#tryToClaim(id);
+      if (skipped === undefined) this.#skipped.delete(id);
+      else this.#skip(id, skipped);
+    } catch (error) {
+      // ENOENT: another uploader has finished and removed it while we looked.
+      if (systemCode(error) !== 'ENOENT') {
+        this.#skip(id, { kind: 'failed', reason: reasonOf(error) });
+      }
+    }
+  }
+
+  /** Says what a person should know once, not at each look. */
+  #skip(id: string, skipped: Skipped): void {
+    if (skipped.kind === 'failed' && this.#skipped.get(id)?.kind !== 'failed') {
+      this.#parts.log.error({ run: id }, `cannot deliver a run: ${skipped.reason}`);
+    }
+    this.#skipped.set(id, skipped);
+  }
+
+  async #tryToClaim(id: string): Promise<Skipped | undefined> {
+    const { fs, layout } = this.#parts;
+    const directory = runDirectory(layout, id);
+    const found = await readRunRecord(fs, directory, id);
+    const destinations = this.#destinationsOf(found.record);
+    if ('kind' in destinations) return destinations;
+    const attempt = await acquireLock(uploaderLockPath(directory), () => {
+      this.#lose(id);
+    });
+    if (attempt.kind === 'held') return { kind: 'held', pid: attempt.owner?.pid ?? null };
+    try {
+      await this.#open(id, attempt.lock, destinations);
+      return undefined;
+    } finally {
+      if (!this.#held.has(id)) await attempt.lock.release();
+    }
+  }
+
+  async #open(id: string, lock: Lock, destinations: readonly Destination[]): Promise<void> {
+    const { fs, layout, log } = this.#parts;
+    const directory = runDirectory(layout, id);
+    const outcome = await recoverRun(this.#parts, id);
+    const reading = await readRunRecord(fs, directory, id);
+    const record = outcome.kind === 'recovered' ? outcome.record : reading.record;
+    const delivery = await RunDelivery.open(this.#parts, record, destinations);
+    if (reading.kind === 'unreadable') {
+      if (delivery.isEmpty) {
+        // Neither record nor segments: the rest of a removal.
+        await removeRun(fs, layout, id);
+        return;
+      }
+      log.warn({ run: id }, `${reading.reason}: delivering the run without its metadata`);
+    }
+    this.#held.set(id, { delivery, lock, isLost: false });
+  }
+
+  #destinationsOf(record: RunRecord): readonly Destination[] | Skipped {
+    try {
+      const destinations = this.#parts.destinationsOf(record);
+      if (destinations.length > 0) return destinations;
+      return { kind: 'no-destination', reason: 'nobody said where to deliver it' };
+    } catch (error) {
+      return { kind: 'no-destination', reason: reasonOf(error) };
+    }
+  }
+
+  #lose(id: string): void {
+    const held = this.#held.get(id);
+    if (held === undefined) return;
+    held.isLost = true;
+    this.#parts.log.error({ run: id }, 'lost the lock of a run: another uploader has it');
+  }
+}

@@ -1,0 +1,225 @@
+import type { Clock } from '../core/clock.js';
+import { SECOND_MS } from '../core/units.js';
+import type { Claims } from './claims.js';
+import type { Destination, DestinationStats } from './destination.js';
+import type { Wakeup } from './wakeup.js';
+
+/** A lost ring of the bell costs at most this. Idle, a look is one small directory listing per run. */
+const RESCAN_MS = 2 * SECOND_MS;
+
+/** A stop waits this long for answers that are on their way, so that they are remembered. */
+const STOP_GRACE_MS = 700;
+
+export interface UploaderParts {
+  readonly clock: Clock;
+  readonly claims: Claims;
+  readonly wakeup: Wakeup;
+  readonly destinations: () => readonly Destination[];
+  readonly cycleDeadlineMs: number;
+}
+
+/** When an uploader is done. */
+export type Ending =
+  /** When the one run that it delivers is gone. */
+  | { readonly kind: 'run-gone' }
+  /** When nothing is left that it could deliver, or it is no use to wait. */
+  | { readonly kind: 'empty'; readonly stalledAfterMs: number; readonly timeoutMs: number };
+
+export type UploadEnd =
+  /** Nothing is left to do. */
+  | 'done'
+  /** Nothing was confirmed for too long. */
+  | 'stalled'
+  | 'timed-out'
+  /** Every destination that something is left for refuses it in a way that waiting cannot mend. */
+  | 'refused'
+  /** It was told to stop. */
+  | 'stopped';
+
+/**
+ * Delivers in cycles. Each begins with a look at the spool and lasts until nothing is left or its deadline
+ * has passed; then what was confirmed is removed, others get a turn, and the next begins. Requests under way
+ * carry over, so one that hangs holds up nothing but itself.
+ */
+export class Uploader {
+  readonly #parts: UploaderParts;
+  readonly #underWay = new Set<Promise<void>>();
+  #defect: Error | undefined;
+  #isStopping = false;
+  #startedMs: number;
+  #lastProgressMs: number;
+  #progress = 0;
+  #removedRuns = 0;
+  #turn = 0;
+
+  constructor(parts: UploaderParts) {
+    this.#parts = parts;
+    this.#startedMs = parts.clock.monotonicMs();
+    this.#lastProgressMs = this.#startedMs;
+  }
+
+  /** Ends `run` soon: nothing new is started, and what was confirmed is recorded. */
+  stop(): void {
+    this.#isStopping = true;
+    this.#parts.wakeup.notify();
+  }
+
+  /**
+   * Delivers until the ending. Afterwards the marks are written and the locks free.
+   *
+   * @throws what only a defect can throw; nothing unconfirmed was removed
+   */
+  async run(ending: Ending): Promise<UploadEnd> {
+    try {
+      for (;;) {
+        const end = await this.#cycle(ending);
+        if (end !== undefined) return end;
+      }
+    } finally {
+      await this.#close();
+    }
+  }
+
+  async #cycle(ending: Ending): Promise<UploadEnd | undefined> {
+    const { clock, claims, wakeup, cycleDeadlineMs } = this.#parts;
+    const endsMs = clock.monotonicMs() + cycleDeadlineMs;
+    await claims.refresh();
+    await this.#work(endsMs);
+    if (this.#defect !== undefined) throw this.#defect;
+    await this.#tidy();
+    const end = this.#isStopping ? 'stopped' : this.#endOf(ending);
+    if (end !== undefined) return end;
+    if (this.#underWay.size === 0) await wakeup.wait(this.#restMs(ending));
+    else await new Promise((resolve) => setImmediate(resolve));
+    return undefined;
+  }
+
+  /** Starts what can be started until nothing is left, the deadline has passed, or there is news. */
+  async #work(endsMs: number): Promise<void> {
+    const { clock, wakeup } = this.#parts;
+    for (;;) {
+      if (this.#isStopping || this.#defect !== undefined) return;
+      this.#startAll();
+      const leftMs = endsMs - clock.monotonicMs();
+      if (this.#underWay.size === 0 || leftMs <= 0) return;
+      const answers = this.#answers;
+      await wakeup.wait(leftMs);
+      // Woken by the bell, not by an answer: look at the spool again.
+      if (answers === this.#answers) return;
+    }
+  }
+
+  #answers = 0;
+
+  /** One request or batch for each run, round after round, until every destination is busy. */
+  #startAll(): void {
+    const { deliveries } = this.#parts.claims;
+    let hasStarted = true;
+    while (hasStarted) {
+      hasStarted = false;
+      for (let index = 0; index < deliveries.length; index += 1) {
+        const delivery = deliveries[(index + this.#turn) % deliveries.length];
+        for (const way of delivery?.ways ?? []) {
+          const step = way.destination.isReady ? way.step() : undefined;
+          if (step === undefined) continue;
+          this.#track(step);
+          hasStarted = true;
+        }
+      }
+    }
+    // Who came last now comes first the next time.
+    this.#turn += 1;
+  }
+
+  #track(step: Promise<void>): void {
+    const tracked = step
+      .catch((error: unknown) => {
+        this.#defect ??= error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => {
+        this.#underWay.delete(tracked);
+        this.#answers += 1;
+        this.#parts.wakeup.notify();
+      });
+    this.#underWay.add(tracked);
+  }
+
+  async #tidy(): Promise<void> {
+    const { clock, claims } = this.#parts;
+    for (const delivery of claims.deliveries) await delivery.tidy();
+    this.#removedRuns += await claims.removeFinished();
+    await claims.letGoOfIdle();
+    const progress = this.#removedRuns + this.#settledEntries();
+    if (progress !== this.#progress) this.#lastProgressMs = clock.monotonicMs();
+    this.#progress = progress;
+  }
+
+  #settledEntries(): number {
+    return this.#parts.destinations().reduce((sum, { stats }) => sum + stats.entries, 0);
+  }
+
+  #endOf(ending: Ending): UploadEnd | undefined {
+    const { clock, claims } = this.#parts;
+    const pending = claims.deliveries.filter(({ isIdle }) => !isIdle);
+    if (ending.kind === 'run-gone') {
+      return claims.deliveries.length === 0 && claims.skipped.size === 0 ? 'done' : undefined;
+    }
+    if (pending.length === 0 && this.#underWay.size === 0) return 'done';
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#startedMs >= ending.timeoutMs) return 'timed-out';
+    if (nowMs - this.#lastProgressMs >= ending.stalledAfterMs) return 'stalled';
+    const isRefused = pending.every(({ ways }) =>
+      ways.every((way) => way.isIdle || way.destination.isStopped),
+    );
+    return isRefused && this.#underWay.size === 0 ? 'refused' : undefined;
+  }
+
+  /** Until something can be done by itself: a destination's back-off, an ending's limit, or a rescan. */
+  #restMs(ending: Ending): number {
+    const { clock, claims, destinations } = this.#parts;
+    const isWaiting = claims.deliveries.some(({ isIdle }) => !isIdle);
+    const waits = isWaiting
+      ? destinations()
+          .map(({ blockedForMs }) => blockedForMs)
+          .filter((ms) => ms > 0)
+      : [];
+    if (ending.kind === 'empty') {
+      const nowMs = clock.monotonicMs();
+      waits.push(this.#startedMs + ending.timeoutMs - nowMs);
+      waits.push(this.#lastProgressMs + ending.stalledAfterMs - nowMs);
+    }
+    return Math.max(1, Math.min(RESCAN_MS, ...waits));
+  }
+
+  async #close(): Promise<void> {
+    const { claims } = this.#parts;
+    await within(Promise.all(this.#underWay), STOP_GRACE_MS);
+    await Promise.all(this.#parts.destinations().map((destination) => destination.close()));
+    await Promise.all(this.#underWay);
+    for (const delivery of claims.deliveries) await delivery.tidy();
+    await claims.removeFinished();
+    await claims.close();
+  }
+}
+
+/** The sum over all destinations. */
+export function totalStats(destinations: readonly Destination[]): DestinationStats {
+  const total = { requests: 0, batches: 0, entries: 0, bytes: 0, retries: 0 };
+  for (const { stats } of destinations) {
+    total.requests += stats.requests;
+    total.batches += stats.batches;
+    total.entries += stats.entries;
+    total.bytes += stats.bytes;
+    total.retries += stats.retries;
+  }
+  return total;
+}
+
+async function within(work: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
