@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+
+/** A request's body, or why there is none. */
+export type BodyReading =
+  | { readonly kind: 'body'; readonly body: Buffer }
+  /** The client went away, or sent something else than it had announced. */
+  | { readonly kind: 'broken' }
+  /** Nothing came for too long. */
+  | { readonly kind: 'stalled' };
+
+/**
+ * Gathers a body into one buffer of exactly its announced length: no chunk list, no copy at the end.
+ *
+ * @param lengthBytes as announced; the caller has bounded it
+ * @param idleLimitMs longest pause between two parts: a slow client is served, a silent one is not
+ */
+export function readBody(
+  message: IncomingMessage,
+  lengthBytes: number,
+  idleLimitMs: number,
+): Promise<BodyReading> {
+  const body = Buffer.allocUnsafe(lengthBytes);
+  let filled = 0;
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      end({ kind: 'stalled' });
+    }, idleLimitMs);
+    const end = (reading: BodyReading): void => {
+      clearTimeout(timer);
+      resolve(reading);
+    };
+    message.on('data', (chunk: Buffer) => {
+      if (filled + chunk.length > lengthBytes) {
+        end({ kind: 'broken' });
+        return;
+      }
+      chunk.copy(body, filled);
+      filled += chunk.length;
+      timer.refresh();
+    });
+    message.on('end', () => {
+      end(filled === lengthBytes ? { kind: 'body', body } : { kind: 'broken' });
+    });
+    message.on('error', () => {
+      end({ kind: 'broken' });
+    });
+    message.on('close', () => {
+      end({ kind: 'broken' });
+    });
+  });
+}
