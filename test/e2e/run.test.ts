@@ -10,6 +10,9 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const NASTY = 'fixtures/programs/nasty-output.js';
 const LINES = 'fixtures/programs/numbered-lines.js';
 
+/** A limit for what hangs, not for what is slow. */
+const PATIENT = { timeout: 30_000 };
+
 function onlyRun(spool: string): string {
   const ids = runIds(spool);
   expect(ids).toHaveLength(1);
@@ -111,7 +114,7 @@ describe('shipper run without a destination', () => {
       },
     );
     await running.untilStdout(/ready/);
-    await expect.poll(() => segments(spool, onlyRun(spool), 'sealed')).toHaveLength(1);
+    await expect.poll(() => segments(spool, onlyRun(spool), 'sealed'), PATIENT).toHaveLength(1);
     running.child.stdin?.end('\n');
     expect((await running.finished).code).toBe(0);
   });
@@ -126,7 +129,7 @@ describe('shipper run without a destination', () => {
     );
     await running.untilStdout(/name\?/);
     await expect
-      .poll(() => spooledBytes(spool, onlyRun(spool), 'stdout').toString())
+      .poll(() => spooledBytes(spool, onlyRun(spool), 'stdout').toString(), PATIENT)
       .toBe('name? ');
     running.child.stdin?.end('joe\n');
     expect((await running.finished).code).toBe(0);
