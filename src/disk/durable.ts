@@ -51,19 +51,29 @@ export async function removeEmptyDirectory(fs: FileSystem, path: string): Promis
 /**
  * Creates a directory and its missing ancestors with mode 0700, and syncs the parent of each that it
  * created, or a power cut would take the whole tree although the files in it were synced.
+ *
+ * @throws EEXIST when a file has that name
  */
 export async function makeDirectories(fs: FileSystem, path: string): Promise<void> {
-  if ((await fs.stat(path))?.kind === 'directory') return;
+  const found = await fs.stat(path);
+  if (found?.kind === 'directory') return;
   const parent = dirname(path);
   if (parent !== path) await makeDirectories(fs, parent);
-  // Two processes may create it at the same moment; the loser finds it there.
-  await ignoring('EEXIST', () => fs.makeDirectory(path));
+  const create = (): Promise<void> => fs.makeDirectory(path);
+  // Two processes may create it at the same moment; the loser finds it there. Or it is a symbolic link.
+  if (found?.kind === 'file') await create();
+  else await ignoring('EEXIST', create);
   await fs.syncDirectory(parent);
 }
 
-/** Removes a directory and the files in it, one level deep. A crash half way leaves fewer files. */
+/**
+ * Removes a directory and the files in it, one level deep; one that is missing is a success. A crash
+ * half way leaves fewer files.
+ *
+ * @throws ENOTEMPTY when somebody has put a new file there meanwhile.
+ */
 export async function removeDirectoryOfFiles(fs: FileSystem, path: string): Promise<void> {
-  for (const name of await fs.list(path)) await removeFile(fs, join(path, name));
+  for (const name of await listIfPresent(fs, path)) await removeFile(fs, join(path, name));
   await removeEmptyDirectory(fs, path);
 }
 
