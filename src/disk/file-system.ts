@@ -47,6 +47,8 @@ export interface AppendFile {
   datasyncNow(): void;
   /** Cuts the file to its first `length` bytes. */
   truncate(length: number): Promise<void>;
+  /** As `truncate`, blocking; it changes metadata only. */
+  truncateNow(length: number): void;
   close(): Promise<void>;
 }
 

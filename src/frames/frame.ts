@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { assert } from '../core/assert.js';
 
 /**
  * A frame: one header line of JSON, then the exact bytes of its entries.
@@ -62,9 +63,10 @@ export function lastSeqOf(header: FrameHeader): number {
 /**
  * The header line of a frame, its newline included, ready to be written before `body`.
  *
- * @param body the parts of the body, in order; together `header.len` bytes
+ * @param body the parts of the body, in order; together `header.len` bytes, at most `MAX_BODY_BYTES`
  */
 export function encodeHeader(header: FrameHeader, body: readonly Uint8Array[]): Buffer {
+  assert(header.len <= MAX_BODY_BYTES, 'a body that is written is not longer than a reader takes');
   const gap = header.gap === undefined ? '' : `,"gap":${encodeGap(header.gap)}`;
   const covered =
     `{"v":1,"seq":${String(header.seq)},"n":${String(header.n)},"t":"${header.t}",` +

@@ -6,7 +6,7 @@ import type { StreamTotals } from '../core/run.js';
 import type { StreamName } from '../core/stream.js';
 import type { AppendFile, FileSystem } from '../disk/file-system.js';
 import { countEntries, entryOffset } from '../frames/entries.js';
-import { encodeHeader, type Gap, type GapReason } from '../frames/frame.js';
+import { encodeHeader, MAX_BODY_BYTES, type Gap, type GapReason } from '../frames/frame.js';
 import { sealSegment, type FsyncMode } from './seal.js';
 import { SealTimer } from './seal-timer.js';
 import { openSegmentName } from './segment-name.js';
@@ -17,7 +17,8 @@ import { openSegmentName } from './segment-name.js';
  *
  * - S1: a sequence is given when its frame is on disk; a frame that was not written gives none, and the
  *   next one that is written is preceded by a gap entry that stands for what was dropped.
- * - S2: a file gets no more frames once its seal has begun.
+ * - S2: a file gets no more frames once its seal has begun, nor after a failed sync, which is final.
+ * - What a failed write has left behind is cut off before the next one: one failure costs one frame.
  * - `append` is one system call into the page cache and never waits for a sync, so a killed process
  *   loses nothing that was appended, and a slow disk shows as `pressure`, not as a stall.
  *
@@ -56,8 +57,18 @@ const HEADER_RESERVE_BYTES = 256;
 interface OpenSegment {
   readonly file: AppendFile;
   readonly first: number;
+  /** Of whole frames. 0 only before the first one is written: then the name is still to be used. */
   entries: number;
+  /** Bytes of whole frames. */
   bytes: number;
+  /** A failed write may have left part of a frame behind them. */
+  hasTornTail: boolean;
+  /** Nothing is known of the bytes on the platter any more: only recovery may seal the file. */
+  syncFailure: SealFailure | undefined;
+}
+
+interface SealFailure {
+  readonly error: unknown;
 }
 
 export class StreamWriter {
@@ -78,7 +89,7 @@ export class StreamWriter {
     this.stream = stream;
     this.#context = context;
     this.#timer = new SealTimer(context.clock, context.settings.flushIntervalMs, () => {
-      this.#rotate();
+      if (this.#open !== undefined) this.#retire(this.#open);
     });
   }
 
@@ -109,7 +120,7 @@ export class StreamWriter {
    */
   async close(): Promise<void> {
     if (this.#dropped !== undefined) this.#tryToWriteGap();
-    this.#rotate();
+    if (this.#open !== undefined) this.#retire(this.#open);
     await this.#sealing;
   }
 
@@ -128,8 +139,9 @@ export class StreamWriter {
     return segmentMaxEntries - (this.#open?.entries ?? 0) - (this.#dropped === undefined ? 0 : 1);
   }
 
+  /** A reader refuses a longer body, however large a segment may be. */
   #frameMaxBytes(): number {
-    return this.#context.settings.segmentMaxBytes - HEADER_RESERVE_BYTES;
+    return Math.min(this.#context.settings.segmentMaxBytes - HEADER_RESERVE_BYTES, MAX_BODY_BYTES);
   }
 
   /**
@@ -171,17 +183,16 @@ export class StreamWriter {
       parts,
     );
     const segment = this.#segmentFor(header.length + length);
-    try {
-      segment.file.append([header, ...parts]);
-    } catch (error) {
-      this.#retire(segment, true);
-      throw error;
-    }
+    writeWhole(segment, [header, ...parts]);
+    if (segment.entries === 0) this.#timer.start();
     segment.bytes += header.length + length;
     segment.entries += entries;
     this.#nextSeq += entries;
-    if (this.#context.settings.fsync === 'always') segment.file.datasyncNow();
-    if (segment.entries >= this.#context.settings.segmentMaxEntries) this.#rotate();
+    const { fsync, segmentMaxEntries } = this.#context.settings;
+    if (fsync === 'always') syncNow(segment);
+    if (segment.entries >= segmentMaxEntries || segment.syncFailure !== undefined) {
+      this.#retire(segment);
+    }
   }
 
   /** The open segment, or a new one when this frame would make it too large. */
@@ -189,13 +200,14 @@ export class StreamWriter {
     const { fs, directory, settings } = this.#context;
     const current = this.#open;
     if (current !== undefined) {
-      if (current.bytes + frameBytes <= settings.segmentMaxBytes) return current;
-      this.#rotate();
+      const fits = current.bytes + frameBytes <= settings.segmentMaxBytes;
+      if (fits || current.entries === 0) return current;
+      this.#retire(current);
     }
     const first = this.#nextSeq;
     const file = fs.create(join(directory, openSegmentName(this.stream, first)));
-    this.#open = { file, first, entries: 0, bytes: 0 };
-    this.#timer.start();
+    const state = { entries: 0, bytes: 0, hasTornTail: false, syncFailure: undefined };
+    this.#open = { file, first, ...state };
     return this.#open;
   }
 
@@ -205,29 +217,31 @@ export class StreamWriter {
     return String(this.#lastTimeNs);
   }
 
-  #rotate(): void {
-    if (this.#open !== undefined) this.#retire(this.#open, false);
-  }
-
-  #retire(segment: OpenSegment, hasTornTail: boolean): void {
+  #retire(segment: OpenSegment): void {
     this.#open = undefined;
     this.#timer.stop();
     this.#pendingSeals += 1;
-    this.#sealing = this.#sealing.then(() => this.#seal(segment, hasTornTail));
+    this.#sealing = this.#sealing.then(() => this.#seal(segment));
   }
 
-  async #seal(segment: OpenSegment, hasTornTail: boolean): Promise<void> {
-    const { fs, directory, clock, settings, onSealed, onTrouble } = this.#context;
+  async #seal(segment: OpenSegment): Promise<void> {
+    const { clock, onSealed, onTrouble } = this.#context;
     const startedMs = clock.monotonicMs();
+    const failure = await this.#sealOrLeave(segment);
+    this.#pendingSeals -= 1;
+    this.#timer.sealed(clock.monotonicMs() - startedMs);
+    if (failure === undefined) onSealed();
+    else onTrouble({ kind: 'seal-failed', stream: this.stream, error: failure.error });
+  }
+
+  async #sealOrLeave(segment: OpenSegment): Promise<SealFailure | undefined> {
+    const { fs, directory, settings } = this.#context;
     try {
-      const closed = { ...segment, stream: this.stream, hasTornTail };
-      await sealSegment(fs, directory, closed, settings.fsync);
-      onSealed();
+      if (segment.syncFailure !== undefined) await segment.file.close();
+      else await sealSegment(fs, directory, { ...segment, stream: this.stream }, settings.fsync);
+      return segment.syncFailure;
     } catch (error) {
-      onTrouble({ kind: 'seal-failed', stream: this.stream, error });
-    } finally {
-      this.#pendingSeals -= 1;
-      this.#timer.sealed(clock.monotonicMs() - startedMs);
+      return { error };
     }
   }
 
@@ -255,6 +269,23 @@ export class StreamWriter {
     } catch {
       // Still no room. The loss was reported when it happened; the totals say what is on disk.
     }
+  }
+}
+
+/** @throws the system error of the write; the file keeps its frames, and can be written to again. */
+function writeWhole(segment: OpenSegment, parts: readonly Uint8Array[]): void {
+  if (segment.hasTornTail) segment.file.truncateNow(segment.bytes);
+  segment.hasTornTail = true;
+  segment.file.append(parts);
+  segment.hasTornTail = false;
+}
+
+/** The frame is written, whatever the sync says; but after a failure the file takes no other one. */
+function syncNow(segment: OpenSegment): void {
+  try {
+    segment.file.datasyncNow();
+  } catch (error) {
+    segment.syncFailure = { error };
   }
 }
 
