@@ -68,6 +68,10 @@ class NodeAppendFile implements AppendFile {
     });
   }
 
+  truncateNow(length: number): void {
+    fs.ftruncateSync(this.#fd, length);
+  }
+
   close(): Promise<void> {
     const fd = this.#fd;
     this.#fd = CLOSED_FD;
