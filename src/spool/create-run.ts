@@ -2,20 +2,25 @@ import { join } from 'node:path';
 import { ShipperError, reasonOf, systemCode } from '../core/errors.js';
 import {
   isTemporary,
+  listIfPresent,
   makeDirectories,
   removeDirectoryOfFiles,
   TEMPORARY_SUFFIX,
 } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
+import { hangBell } from './bell.js';
 import { runDirectory, type SpoolLayout } from './layout.js';
-import { writeRunRecord, type RunRecord } from './run-record.js';
+import type { ProcessIdentity } from './process-identity.js';
+import { readRunRecord, writeRunRecord, type RunRecord } from './run-record.js';
 
 /**
  * Creates a run before its command starts: identity and metadata are on disk before the first byte.
  *
  * The directory is made aside, filled with `run.json`, and becomes visible by one rename, so nobody ever
- * sees a run without its record. If the process dies before the rename, a directory with the ending
- * `.tmp` is left that holds no entries; the next run that is created removes it.
+ * sees a run without its record. If the process dies
+ * - before the rename: a directory with the ending `.tmp` is left that holds no entries, and
+ *   `removeUnfinishedRuns` removes it;
+ * - after it, before the bell hangs: there is a run without entries, of a dead writer, as any other.
  *
  * @throws ShipperError `spool-unusable`; the spool holds nothing of this run then.
  */
@@ -30,24 +35,47 @@ export async function createRun(
     await makeDirectories(fs, layout.runs);
     await makeDirectories(fs, layout.wake);
     await fs.makeDirectory(prepared);
-    await writeRunRecord(fs, prepared, record);
-    await fs.rename(prepared, directory);
-    await fs.syncDirectory(layout.runs);
+    await fillAndShow(fs, layout, record, prepared);
     return directory;
   } catch (error) {
     throw unusable(layout, error);
   }
 }
 
-/** Removes what killed starts have left. `isDead` says whether the writer of a record is gone. */
+async function fillAndShow(
+  fs: FileSystem,
+  layout: SpoolLayout,
+  record: RunRecord,
+  prepared: string,
+): Promise<void> {
+  let own = prepared;
+  try {
+    await writeRunRecord(fs, prepared, record);
+    await fs.rename(prepared, runDirectory(layout, record.id));
+    own = runDirectory(layout, record.id);
+    await fs.syncDirectory(layout.runs);
+    await hangBell(fs, layout, record.id);
+  } catch (error) {
+    // What cannot be removed on a failing disk holds no entries, and is found later.
+    await removeDirectoryOfFiles(fs, own).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Removes what killed starts have left. One whose record does not say that its writer is dead may be
+ * under way, and is left alone.
+ */
 export async function removeUnfinishedRuns(
   fs: FileSystem,
   layout: SpoolLayout,
-  isDead: (directory: string) => Promise<boolean>,
+  isDead: (writer: ProcessIdentity) => boolean,
 ): Promise<void> {
-  for (const name of await fs.list(layout.runs)) {
+  for (const name of (await listIfPresent(fs, layout.runs)).filter(isTemporary)) {
     const directory = join(layout.runs, name);
-    if (isTemporary(name) && (await isDead(directory))) await removeDirectoryOfFiles(fs, directory);
+    const runId = name.slice(0, -TEMPORARY_SUFFIX.length);
+    const { writer } = (await readRunRecord(fs, directory, runId)).record;
+    if (writer !== null && isDead(writer)) await removeDirectoryOfFiles(fs, directory);
   }
 }
 
@@ -71,6 +99,7 @@ function hintFor(code: string | undefined): string {
     case 'ENOSPC':
     case 'EDQUOT':
       return 'make room on that disk, or choose another with --spool';
+    case undefined:
     default:
       return 'choose another directory with --spool';
   }
