@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { isStreamName, type StreamName } from '../core/stream.js';
 import { commitFile, readIfPresent } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
+import { parseObject } from '../frames/frame.js';
 import { marksPath } from './layout.js';
 
 /**
@@ -51,7 +52,7 @@ export async function readMarks(fs: FileSystem, directory: string): Promise<Mark
   const content = await readIfPresent(fs, marksPath(directory));
   const match = /^\{"v":1,"crc":"([0-9a-f]{8})","sinks":(.*)\}\n$/s.exec(content?.toString() ?? '');
   if (match?.[2] === undefined || checksum(match[2]) !== match[1]) return NO_MARKS;
-  const sinks: unknown = JSON.parse(match[2]);
+  const sinks = parseObject(match[2]);
   return isSinks(sinks) ? { sinks } : NO_MARKS;
 }
 
@@ -59,8 +60,8 @@ function checksum(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
 
-function isSinks(value: unknown): value is Record<string, SinkMarks> {
-  return typeof value === 'object' && value !== null && Object.values(value).every(isSinkMarks);
+function isSinks(value: Record<string, unknown> | undefined): value is Record<string, SinkMarks> {
+  return value !== undefined && Object.values(value).every(isSinkMarks);
 }
 
 function isSinkMarks(value: unknown): value is SinkMarks {
@@ -68,11 +69,13 @@ function isSinkMarks(value: unknown): value is SinkMarks {
   const { marks, epoch, finished, lastAckAt, lastError } = value as Record<string, unknown>;
   if (typeof marks !== 'object' || marks === null) return false;
   return (
-    Object.entries(marks).every(
-      ([stream, mark]) => isStreamName(stream) && Number.isSafeInteger(mark),
-    ) &&
-    Number.isSafeInteger(epoch) &&
+    Object.entries(marks).every(([stream, mark]) => isStreamName(stream) && isCount(mark)) &&
+    isCount(epoch) &&
     typeof finished === 'boolean' &&
     [lastAckAt, lastError].every((text) => text === null || typeof text === 'string')
   );
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

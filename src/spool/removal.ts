@@ -45,12 +45,13 @@ export async function removeRun(fs: FileSystem, layout: SpoolLayout, runId: stri
   for (const name of files) await removeFile(fs, join(directory, name));
   await removeFile(fs, runRecordPath(directory));
   await removeBell(fs, layout, runId);
-  for (const name of locks) await removeDirectoryOfFiles(fs, join(directory, name));
   try {
+    for (const name of locks) await removeDirectoryOfFiles(fs, join(directory, name));
     await removeEmptyDirectory(fs, directory);
     await fs.syncDirectory(layout.runs);
   } catch (error) {
-    // Something foreign is in it. It holds no entries, so nothing is lost by leaving it.
+    // Something foreign is in it, or a rival's new lock. It holds no entries, so nothing is lost by
+    // leaving it.
     if (systemCode(error) !== 'ENOTEMPTY') throw error;
   }
 }
