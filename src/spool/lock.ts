@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import lockfile from 'proper-lockfile';
+import { systemClock } from '../core/clock.js';
 import { systemCode } from '../core/errors.js';
 import {
   isProcessIdentity,
@@ -148,7 +149,8 @@ class OwnedDirectories {
     if (owner?.name === this.#ownName) return mtime;
     if (owner === undefined) return new Date(0);
     const liveness = owner.identity === null ? 'unknown' : livenessOf(owner.identity);
-    if (liveness === 'alive') return new Date();
+    // proper-lockfile compares with the wall clock of the same moment, so that a step of it changes nothing.
+    if (liveness === 'alive') return new Date(systemClock.wallMs());
     this.#deadName = owner.name;
     return liveness === 'dead' ? new Date(0) : mtime;
   }

@@ -36,7 +36,11 @@ export function ownIdentity(): ProcessIdentity {
 export function livenessOf(owner: ProcessIdentity): Liveness {
   const self = ownIdentity();
   if (owner.host !== self.host) return 'unknown';
-  if (owner.bootId !== self.bootId) return 'dead';
+  if (owner.bootId === null || self.bootId === null) {
+    if (owner.bootId !== self.bootId) return 'unknown';
+  } else if (owner.bootId !== self.bootId) {
+    return 'dead';
+  }
   if (owner.pidNamespace !== self.pidNamespace) return 'unknown';
   if (owner.pid === self.pid && owner.startTicks === self.startTicks) return 'alive';
   if (!pidExists(owner.pid)) return 'dead';
