@@ -1,26 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/core/exit-codes.js';
 import { main } from '../../src/cli/main.js';
+import { captureOutput } from '../support/printed.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-let stdout = '';
-let stderr = '';
-
-beforeEach(() => {
-  stdout = '';
-  stderr = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += String(text);
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += String(text);
-    return true;
-  });
-});
-
 afterEach(() => {
-  vi.restoreAllMocks();
   process.exitCode = undefined;
 });
 
@@ -30,14 +14,16 @@ function shipper(...words: string[]): Promise<void> {
 
 describe('main', () => {
   it('prints what was asked for on stdout, and leaves the exit code at success', async () => {
+    const printed = captureOutput();
     await shipper('--version');
-    expect(stdout).toMatch(/^shipper /);
+    expect(printed.stdout).toMatch(/^shipper /);
     expect(process.exitCode).toBeUndefined();
   });
 
   it('runs the command that is named', async () => {
+    const printed = captureOutput();
     await shipper('status', '--json', '--spool', temporaryDirectory());
-    expect(JSON.parse(stdout)).toMatchObject({ runs: [] });
+    expect(JSON.parse(printed.stdout)).toMatchObject({ runs: [] });
   });
 
   it.each([
@@ -49,9 +35,10 @@ describe('main', () => {
     [['run', '--fsync', 'maybe', '--', 'true'], EXIT.wrapperFailed],
     [['--bogus', 'run', 'true'], EXIT.wrapperFailed],
   ])('says in one line what is wrong with %j, and sets the exit code', async (words, exitCode) => {
+    const printed = captureOutput();
     await shipper(...words);
-    expect(stderr).toMatch(/^shipper: [^\n]+; [^\n]+\n$/);
-    expect(stdout).toBe('');
+    expect(printed.stderr).toMatch(/^shipper: [^\n]+; [^\n]+\n$/);
+    expect(printed.stdout).toBe('');
     expect(process.exitCode).toBe(exitCode);
   });
 });

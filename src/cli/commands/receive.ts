@@ -10,6 +10,7 @@ import { createDiagnostics } from '../diagnostics.js';
 import type { Invocation } from '../invocation.js';
 import { isLoopback, parseListenAddress, type ListenAddress } from '../listen-address.js';
 import { printNotice, printOut } from '../output.js';
+import { counted } from '../render/figures.js';
 import { listenForTermination } from '../termination.js';
 
 /**
@@ -69,8 +70,8 @@ class TextAnnouncer implements Announcer {
   }
 
   stopped({ requests, entries, bytes }: ProtocolStats): void {
-    const figures = `${String(requests)} requests, ${String(entries)} entries, ${humanBytes(bytes)}`;
-    printNotice(`shipper: stopped after ${figures}`);
+    const taken = `${counted(entries, 'entry', 'entries')}, ${humanBytes(bytes)}`;
+    printNotice(`shipper: stopped after ${counted(requests, 'request')}, ${taken}`);
   }
 }
 

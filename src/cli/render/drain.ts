@@ -3,6 +3,7 @@ import { formatDuration, humanBytes } from '../../core/units.js';
 import type { RunSummary } from '../../spool/run-summary.js';
 import type { UploadEnd } from '../../upload/uploader.js';
 import type { DrainOutcome } from '../drain/outcome.js';
+import { counted } from './figures.js';
 
 /** What `shipper drain --json` prints: a contract, as that of `status`. */
 export interface DrainDocument {
@@ -51,7 +52,7 @@ export function leftoverLine(
   const { left, unreadableRuns } = outcome;
   const runs = left.length + unreadableRuns;
   if (runs === 0) return undefined;
-  const entries = `${figure(sum(left, (run) => run.pendingEntries))} entries`;
+  const entries = entriesText(sum(left, (run) => run.pendingEntries));
   const bytes = humanBytes(sum(left, (run) => run.pendingBytes));
   const { why, hint } = explanation(outcome, limits);
   return `shipper: ${entries} (${bytes}) of ${counted(runs, 'run')} not delivered: ${why}; ${hint}`;
@@ -75,7 +76,7 @@ export function noteLines({ heldRuns, ongoingRuns }: DrainOutcome): string[] {
 export function deliveredLine({ report }: DrainOutcome, spool: string): string {
   const { entries, bytes, requests } = report.stats;
   if (entries === 0) return `shipper: nothing to deliver in ${spool}`;
-  const what = `${figure(entries)} entries (${humanBytes(bytes)})`;
+  const what = `${entriesText(entries)} (${humanBytes(bytes)})`;
   return `shipper: delivered ${what} in ${counted(requests, 'request')}`;
 }
 
@@ -133,12 +134,8 @@ function explanationOfRest(
   };
 }
 
-function counted(count: number, noun: string): string {
-  return `${figure(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-function figure(value: number): string {
-  return value.toLocaleString('en-US');
+function entriesText(entries: number): string {
+  return counted(entries, 'entry', 'entries');
 }
 
 function sum(runs: readonly RunSummary[], figureOf: (run: RunSummary) => number): number {

@@ -1,6 +1,7 @@
 import { humanAge, humanBytes } from '../../core/units.js';
 import type { DestinationSummary, RunSummary } from '../../spool/run-summary.js';
 import type { SpoolSummary, SpoolTotals } from '../../spool/summary.js';
+import { counted, figure } from './figures.js';
 import { tableLines, type Column } from './table.js';
 
 const COLUMNS: readonly Column[] = [
@@ -22,7 +23,7 @@ export function renderStatus(summary: SpoolSummary, root: string): string {
   for (const { id, reason } of summary.unreadable) lines.push(`${id}  cannot be read: ${reason}`);
   lines.push(totalLine(summary.totals, root));
   if (summary.foreignFiles > 0) {
-    lines.push(`${count(summary.foreignFiles, 'file')} in it not shipper's: left alone`);
+    lines.push(`${counted(summary.foreignFiles, 'file')} in it not shipper's: left alone`);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -82,10 +83,13 @@ function notesOf(run: RunSummary): string[] {
 
 function totalLine(totals: SpoolTotals, root: string): string {
   if (totals.runs === 0) return `nothing in the spool ${root}`;
-  return (
-    `${count(totals.runs, 'run')}, ${entries(totals)} entries, ${humanBytes(totals.pendingBytes)} ` +
-    `in ${count(totals.segments, 'segment')} pending in ${root}`
-  );
+  const what = totals.uncountedBytes > 0 ? `${entries(totals)} entries` : pendingText(totals);
+  const size = `${humanBytes(totals.pendingBytes)} in ${counted(totals.segments, 'segment')}`;
+  return `${counted(totals.runs, 'run')}, ${what}, ${size} pending in ${root}`;
+}
+
+function pendingText({ pendingEntries }: SpoolTotals): string {
+  return counted(pendingEntries, 'entry', 'entries');
 }
 
 /** `+` where open segments were too large to be counted entry by entry. */
@@ -95,15 +99,6 @@ function entries(counted: Pick<RunSummary, 'pendingEntries' | 'uncountedBytes'>)
 
 function age(ms: number | null): string {
   return ms === null ? '-' : humanAge(ms);
-}
-
-function count(value: number, noun: string): string {
-  return `${figure(value)} ${noun}${value === 1 ? '' : 's'}`;
-}
-
-/** With thousands separators, the same in every locale. */
-function figure(value: number): string {
-  return value.toLocaleString('en-US');
 }
 
 /** Names come from users: nothing in one may move the cursor or colour the terminal. */
