@@ -9,7 +9,7 @@ import type { AppendRange } from './append-queue.js';
 import { problem } from './problem.js';
 
 /** The media type of frames as they lie in a segment. */
-export const FRAMES_TYPE = 'application/vnd.shipper.frames';
+const FRAMES_TYPE = 'application/vnd.shipper.frames';
 
 /** What a client may send at once; it holds every segment of the default size. */
 export const MAX_BATCH_BYTES: number = 16 * 1024 * 1024;
@@ -29,7 +29,7 @@ export function parseRange(header: string | undefined): Range | undefined {
 }
 
 /** The declared length counts too: the body of a request that is too large is never read. */
-export function sizeOf(request: ExchangeRequest): number {
+function sizeOf(request: ExchangeRequest): number {
   return Math.max(Number(request.headers['content-length'] ?? 0), request.body?.length ?? 0);
 }
 

@@ -144,6 +144,7 @@ function startFailure(command: readonly string[], error: unknown): ShipperError 
           cause: error,
         },
       );
+    case undefined:
     default:
       return new ShipperError(
         'spawn-failed',

@@ -27,8 +27,9 @@ const log: Logger = {
 
 try {
   const delivery = new Delivery(workerData as DeliverySettings, log);
-  parentPort?.on('message', (message: ToWorker) => {
-    if (message.kind === 'stop') delivery.stop();
+  // There is one thing that it can be told.
+  parentPort?.on('message', (_stop: ToWorker) => {
+    delivery.stop();
   });
   tell({ kind: 'report', report: await delivery.run({ kind: 'run-gone' }) });
 } catch (error) {

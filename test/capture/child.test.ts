@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { captured } from '../support/captured.js';
 
@@ -24,8 +25,9 @@ describe('startChild', () => {
   });
 
   it('changes neither the directory nor the file mode mask', async () => {
-    const { stdout } = await captured(['sh', '-c', 'pwd; umask']);
-    const mask = process.umask().toString(8).padStart(4, '0');
-    expect(stdout.toString()).toBe(`${process.cwd()}\n${mask}\n`);
+    const script = 'pwd; umask';
+    const without = spawnSync('sh', ['-c', script]);
+    const { stdout } = await captured(['sh', '-c', script]);
+    expect(stdout.toString()).toBe(without.stdout.toString());
   });
 });

@@ -44,7 +44,7 @@ describe('StreamIntake', () => {
 
   it('writes an unfinished line once it is as old as the flush interval', () => {
     const { intake, written } = setUp();
-    intake.take(Buffer.from('50 %'));
+    void intake.take(Buffer.from('50 %'));
     vi.advanceTimersByTime(FLUSH_MS - 1);
     expect(written).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -53,11 +53,11 @@ describe('StreamIntake', () => {
 
   it('counts the age of an unfinished line from its first byte, so that ordinary lines are never cut', () => {
     const { intake, written } = setUp();
-    intake.take(Buffer.from('first li'));
+    void intake.take(Buffer.from('first li'));
     vi.advanceTimersByTime(FLUSH_MS - 1);
-    intake.take(Buffer.from('ne\nsecond li'));
+    void intake.take(Buffer.from('ne\nsecond li'));
     vi.advanceTimersByTime(FLUSH_MS - 1);
-    intake.take(Buffer.from('ne\n'));
+    void intake.take(Buffer.from('ne\n'));
     vi.advanceTimersByTime(FLUSH_MS);
     expect(written).toEqual(['first line\n', 'second line\n']);
   });
@@ -65,7 +65,7 @@ describe('StreamIntake', () => {
   it('does not let a trickle put the flush of an unfinished line off', () => {
     const { intake, written } = setUp();
     for (let dot = 0; dot < 4; dot += 1) {
-      intake.take(Buffer.from('.'));
+      void intake.take(Buffer.from('.'));
       vi.advanceTimersByTime(30);
     }
     expect(written).toEqual(['....']);

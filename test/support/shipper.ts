@@ -86,7 +86,7 @@ export function startShipper(
 }
 
 /** Our environment without SHIPPER_* variables, plus what the test sets. */
-export function cleanEnvironment(
+function cleanEnvironment(
   added: Readonly<Record<string, string>> = {},
 ): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SHIPPER_'));
