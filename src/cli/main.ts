@@ -7,11 +7,11 @@ import { parseCommandLine, type CommandLine } from './program.js';
 import { reportFailure } from './report-failure.js';
 
 /**
- * The whole command: parses, runs, and says in one line what went wrong. Sets `process.exitCode` and
- * lets things end by themselves. Never rejects.
+ * The whole command: parses, runs, and says in one line what went wrong. Sets `process.exitCode`
+ * and lets things end by themselves. Never rejects.
  *
- * What a command needs beyond the core is loaded by the command itself, so that `run` starts the wrapped
- * command before anything heavy is read from disk.
+ * What a command needs beyond the core is loaded by the command itself, so that `run` starts the
+ * wrapped command before anything heavy is read from disk.
  *
  * @param argv as `process.argv`: interpreter, script, words
  */
@@ -58,7 +58,7 @@ async function loadCommand(name: CommandName): Promise<CommandFunction> {
   }
 }
 
-/** Also true of a command line that does not parse: its exit status must not look like the command's. */
+/** Also of a command line that does not parse: its status must not look like the command's. */
 function wrapsCommand(words: readonly string[]): boolean {
   return words.find((word) => !word.startsWith('-')) === 'run';
 }

@@ -35,8 +35,8 @@ const HELP_WIDTH = 80;
 const GROUP_ORDER: readonly OptionGroup[] = ['Capture', 'Spool', 'Delivery', 'Receiver', 'Output'];
 
 /**
- * Sorts the words of a command line. Nothing is started and no value is parsed: the library behind it
- * only tells options from operands and lays out the help.
+ * Sorts the words of a command line. Nothing is started and no value is parsed: the library behind
+ * it only tells options from operands and lays out the help.
  *
  * @param words after the program's name
  * @throws ShipperError `usage`
@@ -147,7 +147,9 @@ function epilogue(text: CommandText): string {
   return `\n${UNITS_TEXT}\n\nExamples:\n  ${text.examples.join('\n  ')}`;
 }
 
-/** The library's message without its prefix; its suggestion, on the second line, becomes the hint. */
+/**
+ * The library's message without its prefix; its suggestion, on the second line, becomes the hint.
+ */
 function usageError(error: CommanderError, words: readonly string[]): ShipperError {
   const name = COMMAND_TEXTS.find((text) => text.name === words[0])?.name;
   const help = name === undefined ? 'see shipper --help' : `see shipper ${name} --help`;

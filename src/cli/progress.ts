@@ -16,7 +16,7 @@ export interface ProgressFigures {
 }
 
 const FORMAT =
-  'delivering [{bar}] {percentage}% | {doneText} of {totalText} | {pendingEntries} entries left';
+  'delivering [{bar}] {percentage}% | {doneText} of {totalText} | entries left: {pendingEntries}';
 
 /** @param stream a terminal: elsewhere a bar would be noise, and is not drawn */
 export function startProgress(stream: NodeJS.WriteStream, figures: ProgressFigures): Progress {

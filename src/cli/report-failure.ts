@@ -15,15 +15,15 @@ export interface FailureSetting {
 }
 
 /**
- * Turns anything that was thrown into one line that a person can act on. A stack is for defects alone,
- * and only for those who asked for debug output.
+ * Turns anything that was thrown into one line that a person can act on. A stack is for defects
+ * alone, and only for those who asked for debug output.
  */
 export function reportFailure(error: unknown, setting: FailureSetting): FailureReport {
   const exitCode = setting.wrapping ? wrapperExitCode(error) : exitCodeOf(error);
   if (error instanceof ShipperError || isSystemError(error)) {
     return { lines: [errorLine(error)], exitCode };
   }
-  const line = `shipper: internal error: ${reasonOf(error)}; please report it with the command line`;
+  const line = `shipper: internal error: ${reasonOf(error)}; please report the command line`;
   const stack = setting.debug && error instanceof Error ? [error.stack ?? ''] : [];
   return { lines: [line, ...stack], exitCode };
 }

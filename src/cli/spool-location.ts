@@ -10,7 +10,8 @@ export function spoolRootOf(options: Options, environment: NodeJS.ProcessEnv): s
 }
 
 /**
- * For commands that read a spool; none creates one. Undefined when there is none, which is an empty one.
+ * For commands that read a spool; none creates one. Undefined when there is none, which is an empty
+ * one.
  *
  * @throws ShipperError `spool-unusable` when the path is not a directory or cannot be looked at.
  */

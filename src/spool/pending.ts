@@ -8,8 +8,8 @@ import { scanSegment } from './scan-segment.js';
 import { parseSegmentName } from './segment-name.js';
 
 /**
- * What of a run is still to be delivered, told from names and sizes; only open segments, whose names do
- * not say how many entries they hold, and the first header of the oldest one are read.
+ * What of a run is still to be delivered, told from names and sizes; only open segments, whose
+ * names do not say how many entries they hold, and the first header of the oldest one are read.
  */
 export interface CountedSegment {
   readonly name: string;
@@ -78,8 +78,8 @@ export function countPending(segments: readonly CountedSegment[], settled: MarkO
 }
 
 /**
- * The time of the first frame in the oldest segment that holds pending entries, over all streams. From
- * the frame itself: a file's mtime says when it was copied, not more.
+ * The time of the first frame in the oldest segment that holds pending entries, over all streams.
+ * From the frame itself: a file's mtime says when it was copied, not more.
  */
 export async function oldestPendingNs(
   fs: FileSystem,

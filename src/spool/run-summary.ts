@@ -19,9 +19,9 @@ import { livenessOf } from './process-identity.js';
 import { readRunRecord, type RunRecord, type RunRecordReading } from './run-record.js';
 
 /**
- * What can be said about a run from names, sizes and its two small files, while it lives or after its
- * wrapper was killed. Nothing is locked and nothing is changed. Files may come and go meanwhile: each
- * figure was true at some moment of the reading.
+ * What can be said about a run from names, sizes and its two small files, while it lives or after
+ * its wrapper was killed. Nothing is locked and nothing is changed. Files may come and go
+ * meanwhile: each figure was true at some moment of the reading.
  */
 export interface RunSummary {
   readonly record: RunRecord;
@@ -33,7 +33,9 @@ export interface RunSummary {
   /** Bytes of the segment files, frame headers included. */
   readonly pendingBytes: number;
   readonly segments: number;
-  /** Age of the first entry of the oldest segment that holds pending ones; null when there is none. */
+  /**
+   * Age of the first entry of the oldest segment that holds pending ones; null when there is none.
+   */
   readonly oldestPendingAgeMs: number | null;
   readonly destinations: readonly DestinationSummary[];
   /** Process id of the uploader that works on the run now. */
@@ -45,8 +47,8 @@ export interface RunSummary {
 }
 
 /**
- * `live`: its wrapper runs. `ended`: the end is recorded. `dead`: the wrapper is gone without recording
- * one. `unknown`: the wrapper is on another host or in another container.
+ * `live`: its wrapper runs. `ended`: the end is recorded. `dead`: the wrapper is gone without
+ * recording one. `unknown`: the wrapper is on another host or in another container.
  */
 export type RunState = 'live' | 'ended' | 'dead' | 'unknown';
 

@@ -7,8 +7,8 @@ import { runDirectory, type SpoolLayout } from './layout.js';
 import { summarizeRun, type RunSummary, type SummaryContext } from './run-summary.js';
 
 /**
- * What is in a spool, from one listing per run: with 100,000 segments it takes about a second, and no
- * segment but the open ones and the oldest is opened.
+ * What is in a spool, from one listing per run: with 100,000 segments it takes about a second, and
+ * no segment but the open ones and the oldest is opened.
  */
 export interface SpoolSummary {
   /** Oldest first. */
@@ -35,8 +35,8 @@ export interface SpoolTotals {
 }
 
 /**
- * Open segments of live runs hold 8 MiB or less as a rule, so that eight busy runs are counted entry by
- * entry; reading this much from the page cache takes a tenth of a second.
+ * Open segments of live runs hold 8 MiB or less as a rule, so that eight busy runs are counted
+ * entry by entry; reading this much from the page cache takes a tenth of a second.
  */
 const OPEN_SCAN_BYTES_MAX = 64 * 1024 * 1024;
 

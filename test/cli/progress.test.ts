@@ -26,8 +26,8 @@ describe('startProgress', () => {
     const progress = startProgress(stream, start);
     progress.update({ doneBytes: 4096, totalBytes: 4096, pendingEntries: 0 });
     progress.stop();
-    expect(text()).toContain('0% | 0 B of 2.0 KiB | 10 entries left');
-    expect(text()).toContain('100% | 4.0 KiB of 4.0 KiB | 0 entries left');
+    expect(text()).toContain('0% | 0 B of 2.0 KiB | entries left: 10');
+    expect(text()).toContain('100% | 4.0 KiB of 4.0 KiB | entries left: 0');
   });
 
   it('shows the cursor again at the end, however often it is ended', () => {

@@ -40,7 +40,9 @@ export class PreparedRun {
     mkdirSync(join(spool, 'wake'), { recursive: true, mode: 0o700 });
   }
 
-  /** A sealed segment of one frame with these lines, each its newline included. Returns its path. */
+  /**
+   * A sealed segment of one frame with these lines, each its newline included. Returns its path.
+   */
   sealed(stream: StreamName, lines: readonly string[], timeNs?: bigint): string {
     const first = this.#first(stream);
     const frame = this.#frame(stream, lines, timeNs);

@@ -8,8 +8,8 @@
  */
 
 /**
- * The README with its generated parts made anew. A part stands between `<!-- generated: name -->` and
- * `<!-- end -->`. Throws when a part is not there.
+ * The README with its generated parts made anew. A part stands between `<!-- generated: name -->`
+ * and `<!-- end -->`. Throws when a part is not there.
  *
  * @param {string} readme
  * @param {Tables} tables

@@ -15,8 +15,8 @@ import { listenForTermination } from '../termination.js';
 import { userAgent } from '../version.js';
 
 /**
- * Delivers what is in the spool and sets the exit code: 0 when nothing is left that is ours to deliver.
- * TERM and INT end it within a second, with what was acknowledged recorded.
+ * Delivers what is in the spool and sets the exit code: 0 when nothing is left that is ours to
+ * deliver. TERM and INT end it within a second, with what was acknowledged recorded.
  *
  * @throws ShipperError `spool-unusable` or `config`; nothing was sent then
  */

@@ -16,7 +16,7 @@ import { listenForTermination } from '../termination.js';
 /**
  * Receives runs until TERM or INT, then finishes the requests that are under way.
  *
- * @throws ShipperError `usage`, `config`, `listen-failed` or `archive-unusable`; nothing listens then
+ * @throws ShipperError `usage`, `config`, `listen-failed`, `archive-unusable`: nothing listens
  */
 export async function receiveCommand({ options, environment }: Invocation): Promise<void> {
   const address = parseListenAddress(options.listen);

@@ -9,7 +9,7 @@ import { statusDocument } from '../render/status-json.js';
 import { findSpool, spoolRootOf } from '../spool-location.js';
 
 /**
- * Shows what is in the spool. Takes no lock and changes nothing, so it can run beside everything else.
+ * Shows what is in the spool. Takes no lock and changes nothing: it can run beside everything.
  *
  * @throws ShipperError `spool-unusable`
  */

@@ -38,7 +38,7 @@ export function drainOutcome(report: DeliveryReport, after: SpoolSummary): Drain
 
 function failureCode(report: DeliveryReport, left: readonly RunSummary[]): ExitCode {
   if (report.credentialsRefused) return EXIT.refused;
-  // Everything that could be sent was: what has trouble now is damaged, or contradicts the destination.
+  // Everything that could be sent was: what is left is damaged, or contradicts the destination.
   const isBlocked = (run: RunSummary): boolean =>
     run.destinations.some(({ lastError }) => lastError !== null);
   return report.end === 'done' && left.some(isBlocked) ? EXIT.data : EXIT.undelivered;

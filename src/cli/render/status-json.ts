@@ -3,8 +3,8 @@ import type { DestinationSummary, RunState, RunSummary } from '../../spool/run-s
 import type { SpoolSummary, SpoolTotals, UnreadableRun } from '../../spool/summary.js';
 
 /**
- * What `shipper status --json` prints: a contract. Fields are added and never renamed; readers ignore
- * those they do not know. Null means: not known, or none yet.
+ * What `shipper status --json` prints: a contract. Fields are added and never renamed; readers
+ * ignore those they do not know. Null means: not known, or none yet.
  */
 export interface StatusDocument {
   /** Absolute path of the spool. */

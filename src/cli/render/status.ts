@@ -16,7 +16,9 @@ const COLUMNS: readonly Column[] = [
   { heading: 'DESTINATION', align: 'left' },
 ];
 
-/** The spool as a table for people: what is pending per run, and under a run what is wrong with it. */
+/**
+ * The spool as a table for people: what is pending per run, and under a run what is wrong with it.
+ */
 export function renderStatus(summary: SpoolSummary, root: string): string {
   const lines: string[] = [];
   if (summary.runs.length > 0) lines.push(...runLines(summary.runs));

@@ -7,8 +7,8 @@ export interface Column {
 const SEPARATOR = '  ';
 
 /**
- * The lines of a table, headings first, as wide as its cells need: a terminal wraps what does not fit,
- * and a script cuts columns where the headings begin.
+ * The lines of a table, headings first, as wide as its cells need: a terminal wraps what does not
+ * fit, and a script cuts columns where the headings begin.
  */
 export function tableLines(
   columns: readonly Column[],

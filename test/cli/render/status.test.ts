@@ -5,10 +5,11 @@ import { aRun, aSummary, anEmptySummary } from './summaries.js';
 describe('renderStatus', () => {
   it('is a table with a total', () => {
     const run = aRun({ pendingEntries: 1234, pendingBytes: 2048, segments: 3 });
+    const heading = 'RUN'.padEnd(run.record.id.length);
     expect(renderStatus(aSummary([run]), '/spool')).toBe(
       [
-        'RUN                         NAME    STATE  ENTRIES    BYTES  SEGMENTS  OLDEST  LAST ACK  DESTINATION',
-        '01ARZ3NDEKTSV4RRFFQ69G5FAV  backup  ended    1,234  2.0 KiB         3     5 s       2 s  dir:/a',
+        `${heading}  NAME    STATE  ENTRIES    BYTES  SEGMENTS  OLDEST  LAST ACK  DESTINATION`,
+        `${run.record.id}  backup  ended    1,234  2.0 KiB         3     5 s       2 s  dir:/a`,
         '1 run, 1,234 entries, 2.0 KiB in 3 segments pending in /spool',
         '',
       ].join('\n'),
