@@ -1,5 +1,6 @@
 import type { Options } from '../core/options.js';
 import type { Logger } from '../telemetry/log.js';
+import { printNotice } from './output.js';
 
 /** Shipper's own diagnostics, on stderr. The library behind them is loaded by the first call. */
 export async function createDiagnostics(options: Options): Promise<Logger> {
@@ -8,7 +9,7 @@ export async function createDiagnostics(options: Options): Promise<Logger> {
     level: options.logLevel,
     format: options.logFormat,
     write: (line) => {
-      process.stderr.write(line);
+      printNotice(line.trimEnd());
     },
   });
 }

@@ -102,7 +102,7 @@ function explanation(
         hint: 'give it longer with --timeout, or run it again',
       };
     case 'stopped':
-      return { why: `it was told to stop${trouble}`, hint: 'run it again' };
+      return { why: 'it was told to stop', hint: 'run it again' };
     case 'refused':
       return {
         why: report.lastError ?? 'the destination refuses it',
