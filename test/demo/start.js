@@ -29,11 +29,15 @@ const streams = /** @type {const} */ (['stdout', 'stderr']);
 ready();
 const folder = mkdtempSync(join(tmpdir(), 'shipper-demo-'));
 const runs = join(folder, 'spool', 'runs');
-process.exitCode = (await demonstrate()) ? 0 : 1;
+const receiver = await startReceiver();
+try {
+  process.exitCode = (await demonstrate()) ? 0 : 1;
+} finally {
+  receiver.end();
+}
 
 /** Whether every byte arrived. */
 async function demonstrate() {
-  const receiver = await startReceiver();
   const sealed = watchSegments();
   const startedMs = performance.now();
   const exitCode = await wrapProgram(receiver.url);
@@ -83,6 +87,8 @@ async function startReceiver() {
   const { url } = await nextEvent(lines);
   return {
     url,
+    /** In any case: a child that lives would keep us waiting. */
+    end: () => child.kill('SIGKILL'),
     stop: async () => {
       child.kill('SIGTERM');
       return nextEvent(lines);
