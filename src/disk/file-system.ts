@@ -6,7 +6,7 @@
  * call is still true after it, except that a failed `append` may have written a prefix.
  */
 export interface FileSystem {
-  /** Creates a new file with mode 0600 for appending. @throws EEXIST when the name is taken. */
+  /** Creates a new file with mode 0600, whatever the umask, for appending. @throws EEXIST when the name is taken. */
   create(path: string): AppendFile;
   /** Opens an existing file for appending. @throws ENOENT when there is none. */
   openAppend(path: string): AppendFile;

@@ -11,7 +11,7 @@ const STATS_PER_TURN = 1000;
 
 /** The real disk. */
 export const nodeFileSystem: FileSystem = {
-  create: (path) => new NodeAppendFile(fs.openSync(path, 'ax', PRIVATE_FILE_MODE)),
+  create,
   openAppend: (path) =>
     new NodeAppendFile(fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_APPEND)),
   openRead,
@@ -26,8 +26,15 @@ export const nodeFileSystem: FileSystem = {
   syncDirectory,
 };
 
+/** `open` subtracts the umask, so a umask of 0777 would lock us out of our own file. */
+function create(path: string): AppendFile {
+  const fd = fs.openSync(path, 'ax', PRIVATE_FILE_MODE);
+  fs.fchmodSync(fd, PRIVATE_FILE_MODE);
+  return new NodeAppendFile(fd);
+}
+
 /** After `close` every call fails with EBADF: the number may be another file's by then. */
-const CLOSED_FD = -1;
+const CLOSED_FD = 0x7fff_ffff;
 
 class NodeAppendFile implements AppendFile {
   #fd: number;
