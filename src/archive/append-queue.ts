@@ -10,12 +10,17 @@ export type AppendOutcome =
   | { readonly kind: 'duplicate'; readonly mark: number }
   | { readonly kind: 'gap'; readonly mark: number }
   | { readonly kind: 'conflict'; readonly mark: number }
+  /** A newer uploader has taken the run over since the range arrived. */
+  | { readonly kind: 'fenced'; readonly mark: number }
+  | { readonly kind: 'complete'; readonly mark: number }
   | { readonly kind: 'failed'; readonly mark: number; readonly reason: string };
 
 /** A contiguous range with its frames. */
 export interface AppendRange extends FrameRun {
   readonly first: number;
   readonly last: number;
+  /** Of the uploader that sent it. */
+  readonly epoch: number;
 }
 
 /**
@@ -25,7 +30,7 @@ export interface AppendRange extends FrameRun {
 const HOLD_MS = 1_000;
 
 /** More would only hold memory: senders are told to have no more than this in flight. */
-export const MAX_HELD_RANGES = 8;
+export const MAX_HELD_RANGES = 4;
 
 interface Waiting {
   readonly range: AppendRange;
@@ -39,11 +44,14 @@ interface Waiting {
  */
 export class AppendQueue {
   readonly #archive: StreamArchive;
+  readonly #knownEpoch: () => number;
   readonly #waiting = new Set<Waiting>();
   #isBusy = false;
 
-  constructor(archive: StreamArchive) {
+  /** @param knownEpoch the highest that the run has seen */
+  constructor(archive: StreamArchive, knownEpoch: () => number) {
     this.#archive = archive;
+    this.#knownEpoch = knownEpoch;
   }
 
   /** Never rejects: a failed disk is an outcome, after which the archive is to be opened again. */
@@ -87,8 +95,10 @@ export class AppendQueue {
     const group: Waiting[] = [];
     let mark = this.#archive.mark;
     for (const waiting of ready) {
-      const { first, last } = waiting.range;
-      if (last <= this.#archive.mark) {
+      const { first, last, epoch } = waiting.range;
+      if (epoch < this.#knownEpoch()) {
+        this.#answer(waiting, { kind: 'fenced', mark: this.#archive.mark });
+      } else if (last <= this.#archive.mark) {
         this.#answer(waiting, { kind: 'duplicate', mark: this.#archive.mark });
       } else if (first <= this.#archive.mark && group.length === 0) {
         // An overlap is compared with what is stored, so it goes alone.
@@ -153,7 +163,7 @@ async function withoutOverlap(
       cut.push(recut(frame, body.subarray(at), mark + 1));
     }
   }
-  if (!(await archive.endsWith(stored))) return undefined;
+  if (!(await archive.holds(range.first, stored))) return undefined;
   return [...cut, { bytes: range.bytes, frames: beyond }];
 }
 

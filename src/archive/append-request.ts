@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { systemCode } from '../core/errors.js';
 import type { ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
 import { countEntries } from '../frames/entries.js';
 import { lastSeqOf } from '../frames/frame.js';
@@ -11,8 +12,8 @@ import { problem } from './problem.js';
 /** The media type of frames as they lie in a segment. */
 const FRAMES_TYPE = 'application/vnd.shipper.frames';
 
-/** What a client may send at once; it holds every segment of the default size. */
-export const MAX_BATCH_BYTES: number = 16 * 1024 * 1024;
+/** What a client may send at once: a segment of the default size, headers included. */
+export const MAX_BATCH_BYTES: number = 8 * 1024 * 1024;
 
 const unzip = promisify(gunzip);
 
@@ -39,10 +40,10 @@ function sizeOf(request: ExchangeRequest): number {
  */
 export async function readAppend(
   request: ExchangeRequest,
-  range: Range,
+  range: Range & { readonly epoch: number },
 ): Promise<AppendRange | ExchangeResponse> {
   if (sizeOf(request) > MAX_BATCH_BYTES) {
-    return problem('too-large', `at most ${String(MAX_BATCH_BYTES)} bytes are taken at once`);
+    return tooLarge();
   }
   const sent = request.body ?? Buffer.alloc(0);
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
@@ -55,16 +56,21 @@ export async function readAppend(
     return problem('digest-mismatch', 'the bytes are not those of Content-Digest');
   }
   const bytes = encoding === 'gzip' ? await unzipped(sent) : sent;
-  if (bytes === undefined) return problem('malformed', 'the body is no gzip of a permitted size');
-  return framesOf(bytes, range);
+  return Buffer.isBuffer(bytes) ? framesOf(bytes, range) : bytes;
 }
 
-async function unzipped(sent: Buffer): Promise<Buffer | undefined> {
+/** The limit holds for what comes out, too: a small body may unpack to anything. */
+async function unzipped(sent: Buffer): Promise<Buffer | ExchangeResponse> {
   try {
     return await unzip(sent, { maxOutputLength: MAX_BATCH_BYTES });
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (systemCode(error) === 'ERR_BUFFER_TOO_LARGE') return tooLarge();
+    return problem('malformed', 'the body is not the gzip that it says it is');
   }
+}
+
+function tooLarge(): ExchangeResponse {
+  return problem('too-large', `at most ${String(MAX_BATCH_BYTES)} bytes are taken at once`);
 }
 
 /** RFC 9530. Without a header, or with other algorithms only, there is nothing to compare. */
@@ -73,7 +79,10 @@ function digestMatches(header: string | undefined, body: Buffer): boolean {
   return expected === undefined || expected === createHash('sha256').update(body).digest('base64');
 }
 
-function framesOf(bytes: Buffer, range: Range): AppendRange | ExchangeResponse {
+function framesOf(
+  bytes: Buffer,
+  range: Range & { readonly epoch: number },
+): AppendRange | ExchangeResponse {
   const { frames, end } = scanFrames(bytes);
   if (end.kind !== 'complete') {
     const reason = 'reason' in end ? end.reason : 'the last frame is not whole';

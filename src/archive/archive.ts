@@ -4,13 +4,15 @@ import { ShipperError, reasonOf } from '../core/errors.js';
 import { makeDirectories } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
 import { runPath } from './layout.js';
-import { RunArchive } from './run-archive.js';
+import type { Logger } from '../telemetry/log.js';
+import { RunArchive, type RunArchiveParts } from './run-archive.js';
 
 /** Each open run holds up to six descriptors. Runs beyond this are closed, the longest unused first. */
 const MAX_OPEN_RUNS = 64;
 
 export interface ArchiveParts {
   readonly fs: FileSystem;
+  readonly log: Logger;
   readonly clock?: Clock;
 }
 
@@ -23,15 +25,15 @@ interface OpenRun {
 /** The runs in an archive directory, opened as they are used. */
 export class Archive {
   readonly dir: string;
-  readonly #fs: FileSystem;
-  readonly #clock: Clock;
+  readonly #parts: RunArchiveParts;
   /** In the order of their last use. */
   readonly #runs = new Map<string, OpenRun>();
 
-  private constructor(dir: string, { fs, clock = systemClock }: ArchiveParts) {
+  readonly #working = new Set<Promise<unknown>>();
+
+  private constructor(dir: string, { fs, log, clock = systemClock }: ArchiveParts) {
     this.dir = dir;
-    this.#fs = fs;
-    this.#clock = clock;
+    this.#parts = { fs, log, clock };
   }
 
   /** Creates the directory where it is missing. @throws ShipperError `archive-unusable` */
@@ -50,19 +52,21 @@ export class Archive {
 
   /** Calls `work` with the run; with undefined when there is none. */
   async withRun<T>(id: string, work: (run: RunArchive | undefined) => Promise<T>): Promise<T> {
-    return this.#use(id, () => RunArchive.open(this.#parts(), this.#place(id)), work);
+    return this.#use(id, () => RunArchive.open(this.#parts, this.#place(id)), work);
   }
 
   /** Calls `work` with the run, which is created where it is missing. */
   async withNewRun<T>(id: string, work: (run: RunArchive) => Promise<T>): Promise<T> {
-    const create = (): Promise<RunArchive> => RunArchive.create(this.#parts(), this.#place(id));
+    const create = (): Promise<RunArchive> => RunArchive.create(this.#parts, this.#place(id));
     return this.#use(id, create, async (run) => {
       // Another request looked it up just before it was there.
       return run === undefined ? this.withNewRun(id, work) : work(run);
     });
   }
 
+  /** Waits for the work under way, then closes every file. */
   async close(): Promise<void> {
+    await Promise.allSettled(this.#working);
     const runs = [...this.#runs.values()];
     this.#runs.clear();
     for (const { opening } of runs) await (await opening)?.close();
@@ -84,9 +88,12 @@ export class Archive {
       // What could not be opened, or is not there, is looked up again by the next request.
       if (run === undefined && this.#runs.get(id) === entry) this.#runs.delete(id);
     }
+    const working = work(run);
+    this.#working.add(working);
     try {
-      return await work(run);
+      return await working;
     } finally {
+      this.#working.delete(working);
       entry.users -= 1;
       await this.#closeUnused();
     }
@@ -99,10 +106,6 @@ export class Archive {
       this.#runs.delete(id);
       await (await opening)?.close();
     }
-  }
-
-  #parts(): { fs: FileSystem; clock: Clock } {
-    return { fs: this.#fs, clock: this.#clock };
   }
 
   /** Ids become paths, so nothing else than an id may pass. */

@@ -1,8 +1,9 @@
+import { reasonOf, systemCode } from '../core/errors.js';
 import type { ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
 import { parseTotals } from '../core/parse-totals.js';
 import { isRunId } from '../core/run-id.js';
 import { isStreamName, type StreamName } from '../core/stream.js';
-import { parseObject } from '../frames/frame.js';
+import { MAX_BODY_BYTES, parseObject } from '../frames/frame.js';
 import { MAX_HELD_RANGES, type AppendOutcome } from './append-queue.js';
 import { MAX_BATCH_BYTES, parseRange, readAppend } from './append-request.js';
 import type { Archive } from './archive.js';
@@ -13,7 +14,9 @@ import type { RunArchive } from './run-archive.js';
 const MAX_JSON_BYTES = 1024 * 1024;
 
 /** Told in every answer, so that clients need no configuration. */
-const LIMITS = `max-batch-bytes=${String(MAX_BATCH_BYTES)}, max-inflight=${String(MAX_HELD_RANGES)}`;
+const LIMITS =
+  `max-batch-bytes=${String(MAX_BATCH_BYTES)}, max-entry-bytes=${String(MAX_BODY_BYTES)}, ` +
+  `max-inflight=${String(MAX_HELD_RANGES)}`;
 
 /** What a receiver has done since it started. */
 export interface ProtocolStats {
@@ -40,10 +43,10 @@ export class NativeProtocol {
     this.#archive = archive;
   }
 
-  /** Rejects only for errors of the disk that no request is to blame for. */
+  /** Rejects for defects only: a disk that fails is answered with 507. */
   async handle(request: ExchangeRequest): Promise<ExchangeResponse> {
     this.stats.requests += 1;
-    const response = await this.#route(request);
+    const response = await this.#route(request).catch(storageFailure);
     const headers = { 'cache-control': 'no-store', 'shipper-limits': LIMITS, ...response.headers };
     return { ...response, headers };
   }
@@ -103,8 +106,8 @@ export class NativeProtocol {
     if (!(await run.admit(epoch))) return fenced(run, await run.mark(stream));
     const mark = await run.mark(stream);
     if (range.last <= mark) return accepted(run, mark, true);
-    if (run.isFinished) return problem('run-complete', 'the run is finished', marks(run, mark));
-    const frames = await readAppend(request, range);
+    if (run.isFinished) return complete(run, mark);
+    const frames = await readAppend(request, { ...range, epoch });
     if ('status' in frames)
       return { ...frames, headers: { ...frames.headers, ...marks(run, mark) } };
     const outcome = await run.append(stream, frames);
@@ -118,8 +121,9 @@ export class NativeProtocol {
   async #finish(request: ExchangeRequest, run: RunArchive): Promise<ExchangeResponse> {
     const epoch = epochOf(request);
     const totals = parseTotals(jsonBody(request) ?? {});
+    if (epoch === undefined) return problem('bad-request', 'Shipper-Epoch is missing');
     if (totals === undefined) return problem('bad-request', 'the body is not a final record');
-    if (epoch !== undefined && !(await run.admit(epoch))) return fenced(run, 0);
+    if (!(await run.admit(epoch))) return fenced(run, 0);
     const outcome = await run.finish(totals);
     switch (outcome.kind) {
       case 'finished':
@@ -147,6 +151,10 @@ function appendAnswer(run: RunArchive, outcome: AppendOutcome): ExchangeResponse
       return problem('gap', `the next sequence is ${String(outcome.mark + 1)}`, headers);
     case 'conflict':
       return problem('content-conflict', 'other content is stored for these sequences', headers);
+    case 'fenced':
+      return fenced(run, outcome.mark);
+    case 'complete':
+      return complete(run, outcome.mark);
     case 'failed':
       return problem('storage-failed', outcome.reason, headers);
   }
@@ -154,6 +162,15 @@ function appendAnswer(run: RunArchive, outcome: AppendOutcome): ExchangeResponse
 
 function accepted(run: RunArchive, mark: number, duplicate: boolean): ExchangeResponse {
   return json({ accepted: mark, duplicate, rejected: [] }, marks(run, mark));
+}
+
+function complete(run: RunArchive, mark: number): ExchangeResponse {
+  return problem('run-complete', 'the run is finished', marks(run, mark));
+}
+
+function storageFailure(error: unknown): ExchangeResponse {
+  if (systemCode(error) === undefined) throw error;
+  return problem('storage-failed', reasonOf(error));
 }
 
 function fenced(run: RunArchive, mark: number): ExchangeResponse {

@@ -3,9 +3,11 @@ import type { RunTotals } from '../core/run.js';
 import { STREAMS, type StreamName } from '../core/stream.js';
 import { makeDirectories } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
+import type { Logger } from '../telemetry/log.js';
 import { AppendQueue, type AppendOutcome, type AppendRange } from './append-queue.js';
 import { logPath } from './layout.js';
 import { readArchiveRecord, writeArchiveRecord, type ArchiveRecord } from './run-record.js';
+import type { StreamState } from './recovery.js';
 import { StreamArchive } from './stream-archive.js';
 
 /** What is known of a run: the answer to PUT and GET. */
@@ -23,6 +25,12 @@ export type FinishOutcome =
   /** Totals or digests differ from what is stored, or from an earlier finish. */
   | { readonly kind: 'conflict'; readonly reason: string };
 
+export interface RunArchiveParts {
+  readonly fs: FileSystem;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 interface OpenStream {
   readonly archive: StreamArchive;
   readonly queue: AppendQueue;
@@ -35,22 +43,25 @@ interface OpenStream {
  * `run.json` may rely on what it says. One process per run directory.
  */
 export class RunArchive {
-  readonly #fs: FileSystem;
-  readonly #clock: Clock;
+  readonly #parts: RunArchiveParts;
   readonly #directory: string;
   readonly #id: string;
   readonly #streams = new Map<StreamName, Promise<OpenStream>>();
+  /** Where streams stood whose files have failed. */
+  readonly #known = new Map<StreamName, StreamState>();
+  readonly #appending = new Set<Promise<unknown>>();
+  /** The finish under way, and those before it. */
+  #finishing: Promise<unknown> = Promise.resolve();
   #record: ArchiveRecord;
   /** Changes of the record, one after the other. */
   #recording: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    parts: { fs: FileSystem; clock: Clock },
+    parts: RunArchiveParts,
     place: { directory: string; id: string },
     record: ArchiveRecord,
   ) {
-    this.#fs = parts.fs;
-    this.#clock = parts.clock;
+    this.#parts = parts;
     this.#directory = place.directory;
     this.#id = place.id;
     this.#record = record;
@@ -58,7 +69,7 @@ export class RunArchive {
 
   /** Undefined when there is no such run. */
   static async open(
-    parts: { fs: FileSystem; clock: Clock },
+    parts: RunArchiveParts,
     place: { directory: string; id: string },
   ): Promise<RunArchive | undefined> {
     if ((await parts.fs.stat(place.directory))?.kind !== 'directory') return undefined;
@@ -69,7 +80,7 @@ export class RunArchive {
 
   /** Creates the run's directory, durably. */
   static async create(
-    parts: { fs: FileSystem; clock: Clock },
+    parts: RunArchiveParts,
     place: { directory: string; id: string },
   ): Promise<RunArchive> {
     await makeDirectories(parts.fs, place.directory);
@@ -114,16 +125,44 @@ export class RunArchive {
     return (await this.#existing(stream))?.archive.mark ?? 0;
   }
 
-  /** After `failed` the stream is closed; the next use opens it again, which cuts it back to its mark. */
+  /** After `failed` the stream is closed; the next use opens it again, at its mark. */
   async append(stream: StreamName, range: AppendRange): Promise<AppendOutcome> {
+    await this.#finishing;
+    const appending = this.#appendNow(stream, range);
+    this.#appending.add(appending);
+    try {
+      return await appending;
+    } finally {
+      this.#appending.delete(appending);
+    }
+  }
+
+  /**
+   * Compares the totals with what is stored, and records them. The same totals again: finished. Appends
+   * that are under way come first, later ones wait.
+   */
+  finish(totals: RunTotals): Promise<FinishOutcome> {
+    const finishing = this.#finishing.then(() => this.#finishNow(totals));
+    this.#finishing = finishing.catch(() => undefined);
+    return finishing;
+  }
+
+  async close(): Promise<void> {
+    const streams = await Promise.all(this.#streams.values());
+    this.#streams.clear();
+    for (const { archive } of streams) await archive.close();
+  }
+
+  async #appendNow(stream: StreamName, range: AppendRange): Promise<AppendOutcome> {
     const opened = await this.#opened(stream);
+    if (this.isFinished) return { kind: 'complete', mark: opened.archive.mark };
     const outcome = await opened.queue.append(range);
     if (outcome.kind === 'failed') await this.#forget(stream, opened);
     return outcome;
   }
 
-  /** Compares the totals with what is stored, and records them. The same totals again: finished. */
-  async finish(totals: RunTotals): Promise<FinishOutcome> {
+  async #finishNow(totals: RunTotals): Promise<FinishOutcome> {
+    await Promise.allSettled(this.#appending);
     const earlier = this.#record.totals;
     if (earlier !== null) {
       return same(earlier, totals)
@@ -132,15 +171,9 @@ export class RunArchive {
     }
     const difference = await this.#compare(totals);
     if (difference !== undefined) return difference;
-    const finishedAt = new Date(this.#clock.wallMs()).toISOString();
+    const finishedAt = new Date(this.#parts.clock.wallMs()).toISOString();
     await this.#change((record) => ({ ...record, totals, finishedAt }));
     return { kind: 'finished' };
-  }
-
-  async close(): Promise<void> {
-    const streams = await Promise.all(this.#streams.values());
-    this.#streams.clear();
-    for (const { archive } of streams) await archive.close();
   }
 
   async #compare(totals: RunTotals): Promise<FinishOutcome | undefined> {
@@ -165,17 +198,14 @@ export class RunArchive {
   async #existing(stream: StreamName): Promise<OpenStream | undefined> {
     const isThere =
       this.#streams.has(stream) ||
-      (await this.#fs.stat(logPath(this.#directory, stream))) !== undefined;
+      (await this.#parts.fs.stat(logPath(this.#directory, stream))) !== undefined;
     return isThere ? this.#opened(stream) : undefined;
   }
 
   #opened(stream: StreamName): Promise<OpenStream> {
     let opening = this.#streams.get(stream);
     if (opening === undefined) {
-      opening = StreamArchive.open(this.#fs, this.#directory, stream).then((archive) => ({
-        archive,
-        queue: new AppendQueue(archive),
-      }));
+      opening = this.#open(stream);
       // A failed opening is tried again by the next request.
       opening.catch(() => this.#streams.delete(stream));
       this.#streams.set(stream, opening);
@@ -183,8 +213,16 @@ export class RunArchive {
     return opening;
   }
 
+  async #open(stream: StreamName): Promise<OpenStream> {
+    const known = this.#known.get(stream);
+    const archive = await StreamArchive.open(this.#parts, this.#directory, stream, known);
+    this.#known.delete(stream);
+    return { archive, queue: new AppendQueue(archive, () => this.epoch) };
+  }
+
   async #forget(stream: StreamName, opened: OpenStream): Promise<void> {
     if ((await this.#streams.get(stream)) !== opened) return;
+    this.#known.set(stream, opened.archive.state);
     this.#streams.delete(stream);
     await opened.archive.close();
   }
@@ -193,7 +231,7 @@ export class RunArchive {
     const changed = this.#recording.then(async () => {
       const next = update(this.#record);
       if (next === this.#record) return;
-      await writeArchiveRecord(this.#fs, this.#directory, next);
+      await writeArchiveRecord(this.#parts.fs, this.#directory, next);
       this.#record = next;
     });
     this.#recording = changed.catch(() => undefined);

@@ -2,11 +2,14 @@ import { createHash, type Hash } from 'node:crypto';
 import { assert } from '../core/assert.js';
 import type { StreamName } from '../core/stream.js';
 import type { AppendFile, FileSystem, ReadFile } from '../disk/file-system.js';
+import { entryOffset } from '../frames/entries.js';
 import { lastSeqOf } from '../frames/frame.js';
 import type { PlacedFrame } from '../frames/scan.js';
-import { encodeIndexLine } from './index-line.js';
+import type { Logger } from '../telemetry/log.js';
+import { encodeIndexLine, type IndexEntry } from './index-line.js';
 import { indexPath, logPath } from './layout.js';
-import { recoverStream } from './recovery.js';
+import { eachLineFromEnd } from './read-index.js';
+import { cutTo, recoverStream, type StreamFiles, type StreamState } from './recovery.js';
 
 /** For reading a `.log` again: large enough to be fast, small enough not to be felt. */
 const READ_CHUNK_BYTES = 1024 * 1024;
@@ -17,63 +20,82 @@ export interface FrameRun {
   readonly frames: readonly PlacedFrame[];
 }
 
+export interface StreamArchiveParts {
+  readonly fs: FileSystem;
+  readonly log: Logger;
+}
+
 /**
  * One stream of a run in the archive: the `.log`, its index, and the mark, which is the last sequence in
  * the index.
  *
  * - The bytes are synced before their index lines are written, and the index is synced before the mark
  *   moves. So what was acknowledged survives a power cut.
- * - If the process dies between any two steps, opening cuts the log back to the last intact index line:
- *   the mark is the same after a kill at any moment (`recovery.ts`).
+ * - If the process dies between any two steps, opening goes back to the last intact index line: the mark is
+ *   the same after a kill at any moment (`recovery.ts`).
+ * - An append that fails leaves files of which the page cache may say more than the disk. Nothing of it
+ *   is believed: the next opening is told the state to go back to.
  * - One process per archive: this class does not guard against a second one.
  */
 export class StreamArchive {
   readonly #fs: FileSystem;
-  readonly #logPath: string;
+  readonly #files: StreamFiles;
   readonly #log: AppendFile;
   readonly #index: AppendFile;
-  #mark: number;
-  #bytes: number;
-  #gaps: number;
-  /** True while files and mark may disagree: during an append, and after one that failed. */
+  #state: StreamState;
+  /** True while files and state may disagree: during an append, and after one that failed. */
   #isBroken = false;
-  /** Of the first `#bytes` bytes; undefined after a restart until somebody asks. */
+  /** Of the whole log; undefined after a restart until somebody asks. */
   #digest: Hash | undefined;
 
   private constructor(
     fs: FileSystem,
-    files: { logPath: string; log: AppendFile; index: AppendFile },
-    state: { mark: number; bytes: number; gaps: number },
+    files: StreamFiles,
+    opened: { readonly log: AppendFile; readonly index: AppendFile },
+    state: StreamState,
   ) {
     this.#fs = fs;
-    this.#logPath = files.logPath;
-    this.#log = files.log;
-    this.#index = files.index;
-    this.#mark = state.mark;
-    this.#bytes = state.bytes;
-    this.#gaps = state.gaps;
+    this.#files = files;
+    this.#log = opened.log;
+    this.#index = opened.index;
+    this.#state = state;
     this.#digest = state.bytes === 0 ? createHash('sha256') : undefined;
   }
 
-  /** Opens and recovers it, or creates it empty. @throws the system error; nothing is lost. */
-  static async open(fs: FileSystem, directory: string, stream: StreamName): Promise<StreamArchive> {
-    const log = logPath(directory, stream);
-    const index = indexPath(directory, stream);
-    const state = await recoverStream(fs, directory, log, index);
-    const files = { logPath: log, log: fs.openAppend(log), index: fs.openAppend(index) };
-    return new StreamArchive(fs, files, state);
+  /**
+   * Opens and recovers it, or creates it empty.
+   *
+   * @param known the state before an append that failed; what the files say beyond it is not believed
+   * @throws the system error; nothing that was acknowledged is lost
+   */
+  static async open(
+    { fs, log }: StreamArchiveParts,
+    directory: string,
+    stream: StreamName,
+    known?: StreamState,
+  ): Promise<StreamArchive> {
+    const files = {
+      directory,
+      log: logPath(directory, stream),
+      index: indexPath(directory, stream),
+    };
+    if (known !== undefined) await cutTo(fs, files, known);
+    const state = await recoverStream(fs, log, files);
+    const opened = await openBoth(fs, files);
+    return new StreamArchive(fs, files, opened, state);
   }
 
   get mark(): number {
-    return this.#mark;
+    return this.#state.mark;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#state.bytes;
   }
 
-  get gaps(): number {
-    return this.#gaps;
+  /** What was acknowledged: where to go back to after an append that failed. */
+  get state(): StreamState {
+    return this.#state;
   }
 
   /**
@@ -87,18 +109,21 @@ export class StreamArchive {
     this.#isBroken = true;
     const bodies: Buffer[] = [];
     let lines = '';
-    let at = this.#bytes;
-    let mark = this.#mark;
-    let gaps = 0;
+    let { mark, bytes: at } = this.#state;
     for (const { bytes, frames } of runs) {
       for (const frame of frames) {
         if (frame.len > 0) bodies.push(bytes.subarray(frame.bodyStart, frame.end));
         lines += encodeIndexLine(bytes, frame, at);
         at += frame.len;
         mark = lastSeqOf(frame);
-        if (frame.gap !== undefined) gaps += 1;
       }
     }
+    await this.#write(bodies, Buffer.from(lines, 'latin1'));
+    this.#state = { mark, bytes: at, indexBytes: this.#state.indexBytes + lines.length };
+    this.#isBroken = false;
+  }
+
+  async #write(bodies: readonly Buffer[], lines: Buffer): Promise<void> {
     const written = bodies.length === 0 ? undefined : this.#log.appendAsync(bodies);
     const digest = this.#digest;
     this.#digest = undefined;
@@ -106,13 +131,9 @@ export class StreamArchive {
     for (const body of bodies) digest?.update(body);
     await written;
     if (written !== undefined) await this.#log.datasync();
-    await this.#index.appendAsync([Buffer.from(lines, 'latin1')]);
+    await this.#index.appendAsync([lines]);
     await this.#index.datasync();
     this.#digest = digest;
-    this.#bytes = at;
-    this.#mark = mark;
-    this.#gaps += gaps;
-    this.#isBroken = false;
   }
 
   /** Hex digest of everything in the `.log`; reads it again where a restart lost the running one. */
@@ -121,18 +142,38 @@ export class StreamArchive {
     return this.#digest.copy().digest('hex');
   }
 
-  /** Whether the newest bytes of the log are these: the check before an overlap is skipped. */
-  async endsWith(parts: readonly Buffer[]): Promise<boolean> {
+  /**
+   * Whether these bytes are what is stored from a sequence on to the mark: the check before an overlap is
+   * skipped.
+   */
+  async holds(from: number, parts: readonly Buffer[]): Promise<boolean> {
     const expected = Buffer.concat(parts);
-    if (expected.length > this.#bytes) return false;
-    const stored = Buffer.allocUnsafe(expected.length);
-    const file = await this.#fs.openRead(this.#logPath);
+    const offset = await this.#offsetOf(from);
+    if (offset === undefined || this.#state.bytes - offset !== expected.length) return false;
+    return (await this.#read(offset, expected.length)).equals(expected);
+  }
+
+  /** Where a stored entry begins in the log; undefined when the index does not tell. */
+  async #offsetOf(sequence: number): Promise<number | undefined> {
+    let holder: IndexEntry | undefined;
+    await eachLineFromEnd(this.#fs, this.#files.index, (entry) => {
+      if (entry.header.seq > sequence) return true;
+      holder = entry;
+      return false;
+    });
+    if (holder === undefined || lastSeqOf(holder.header) < sequence) return undefined;
+    const body = await this.#read(holder.at, holder.header.len);
+    return holder.at + entryOffset(body, sequence - holder.header.seq);
+  }
+
+  async #read(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length);
+    const file = await this.#fs.openRead(this.#files.log);
     try {
-      await file.read(stored, this.#bytes - expected.length);
+      return bytes.subarray(0, await file.read(bytes, offset));
     } finally {
       await file.close();
     }
-    return stored.equals(expected);
   }
 
   async close(): Promise<void> {
@@ -142,13 +183,26 @@ export class StreamArchive {
 
   async #digestOfFile(): Promise<Hash> {
     const digest = createHash('sha256');
-    const file = await this.#fs.openRead(this.#logPath);
+    const file = await this.#fs.openRead(this.#files.log);
     try {
-      await readThrough(file, this.#bytes, (chunk) => digest.update(chunk));
+      await readThrough(file, this.#state.bytes, (chunk) => digest.update(chunk));
     } finally {
       await file.close();
     }
     return digest;
+  }
+}
+
+async function openBoth(
+  fs: FileSystem,
+  files: StreamFiles,
+): Promise<{ log: AppendFile; index: AppendFile }> {
+  const log = fs.openAppend(files.log);
+  try {
+    return { log, index: fs.openAppend(files.index) };
+  } catch (error) {
+    await log.close();
+    throw error;
   }
 }
 

@@ -12,7 +12,7 @@ import { readBody } from './body-reader.js';
 import { MemoryGate } from './memory-gate.js';
 
 /** Bodies in memory at once, over all connections. */
-const BODIES_MAX_BYTES = 48 * MIB;
+const BODIES_MAX_BYTES = 32 * MIB;
 
 /** Larger reads than the usual 16 KiB: a batch has megabytes. */
 const SOCKET_BUFFER_BYTES: number = MIB;

@@ -49,10 +49,10 @@ export class Destinations {
   }
 
   #transport(endpoint: Endpoint): Transport {
-    const { fs, tokens, userAgent, maxInFlight } = this.#parts;
+    const { fs, log, tokens, userAgent, maxInFlight } = this.#parts;
     switch (endpoint.transport) {
       case 'dir':
-        return new DirTransport(fs, endpoint.path);
+        return new DirTransport({ fs, log }, endpoint.path);
       case 'http':
         return new HttpTransport({
           origin: endpoint.origin,

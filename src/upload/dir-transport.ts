@@ -1,18 +1,17 @@
-import { Archive } from '../archive/archive.js';
+import { Archive, type ArchiveParts } from '../archive/archive.js';
 import { NativeProtocol } from '../archive/protocol.js';
 import { reasonOf, systemCode } from '../core/errors.js';
 import type { Answer, ExchangeRequest } from '../core/exchange.js';
-import type { FileSystem } from '../disk/file-system.js';
 import type { Transport } from './transport.js';
 
 /** Delivers into an archive directory on this machine, by the same protocol as over the network. */
 export class DirTransport implements Transport {
-  readonly #fs: FileSystem;
+  readonly #parts: ArchiveParts;
   readonly #path: string;
   #opening: Promise<{ archive: Archive; protocol: NativeProtocol }> | undefined;
 
-  constructor(fs: FileSystem, path: string) {
-    this.#fs = fs;
+  constructor(parts: ArchiveParts, path: string) {
+    this.#parts = parts;
     this.#path = path;
   }
 
@@ -39,7 +38,7 @@ export class DirTransport implements Transport {
   }
 
   async #open(): Promise<{ archive: Archive; protocol: NativeProtocol }> {
-    const archive = await Archive.open(this.#path, { fs: this.#fs });
+    const archive = await Archive.open(this.#path, this.#parts);
     return { archive, protocol: new NativeProtocol(archive) };
   }
 }

@@ -25,10 +25,10 @@ export async function receiveCommand({ options, environment }: Invocation): Prom
   refuseOpenAccess(address, token.token);
   const dir = resolve(options.dir);
   const termination = listenForTermination();
-  const archive = await Archive.open(dir, { fs: nodeFileSystem });
+  const log = await createDiagnostics(options);
+  const archive = await Archive.open(dir, { fs: nodeFileSystem, log });
   try {
     const protocol = new NativeProtocol(archive);
-    const log = await createDiagnostics(options);
     const receiver = await startReceiver({ ...address, token: () => token.token, protocol, log });
     const announce = options.json ? new JsonAnnouncer() : new TextAnnouncer();
     announce.listening(receiver, dir);
