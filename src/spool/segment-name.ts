@@ -33,12 +33,19 @@ export function parseSegmentName(name: string): SegmentName | undefined {
   const match = PATTERN.exec(name);
   if (match?.[1] === undefined || match[2] === undefined || !isStreamName(match[1]))
     return undefined;
-  const first = Number(match[2]);
-  if (first < 1 || !Number.isSafeInteger(first)) return undefined;
+  const first = sequenceOf(match[2]);
+  if (first === undefined) return undefined;
   if (match[3] === undefined) return { state: 'open', stream: match[1], first };
-  const last = Number(match[3]);
-  if (last < first || !Number.isSafeInteger(last)) return undefined;
+  const last = sequenceOf(match[3]);
+  if (last === undefined || last < first) return undefined;
   return { state: 'sealed', stream: match[1], first, last };
+}
+
+/** A sequence has one name only: with a zero more it would be found, and not be found again. */
+function sequenceOf(text: string): number | undefined {
+  const sequence = Number(text);
+  const isSequence = sequence >= 1 && Number.isSafeInteger(sequence);
+  return isSequence && digits(sequence) === text ? sequence : undefined;
 }
 
 function digits(sequence: number): string {
