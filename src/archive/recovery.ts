@@ -37,8 +37,9 @@ export async function recoverStream(
   log: Logger,
   files: StreamFiles,
 ): Promise<StreamState> {
-  const isNew = (await createIfMissing(fs, files.log)) || (await createIfMissing(fs, files.index));
-  if (isNew) await fs.syncDirectory(files.directory);
+  const isNewLog = await createIfMissing(fs, files.log);
+  const isNewIndex = await createIfMissing(fs, files.index);
+  if (isNewLog || isNewIndex) await fs.syncDirectory(files.directory);
   const logBytes = (await fs.stat(files.log))?.sizeBytes ?? 0;
   const state = (await lastIntact(fs, files, logBytes)) ?? EMPTY;
   if (state === EMPTY && logBytes > 0) await setAside(fs, log, files);

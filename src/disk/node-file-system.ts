@@ -107,23 +107,48 @@ function writev(fd: number, parts: readonly Uint8Array[]): Promise<number> {
   });
 }
 
-async function openRead(path: string): Promise<ReadFile> {
-  const handle = await fs.promises.open(path, 'r');
-  const { size } = await handle.stat();
-  return {
-    size,
-    read: async (target, position) => {
-      let filled = 0;
-      while (filled < target.byteLength) {
-        const length = target.byteLength - filled;
-        const { bytesRead } = await handle.read(target, filled, length, position + filled);
-        if (bytesRead === 0) break;
-        filled += bytesRead;
-      }
-      return filled;
-    },
-    close: () => handle.close(),
-  };
+/** Below this a synchronous read of cached bytes takes 10 µs, through the thread pool 100. */
+const SMALL_READ_BYTES = 64 * 1024;
+
+function openRead(path: string): Promise<ReadFile> {
+  return settled(() => {
+    const fd = fs.openSync(path, 'r');
+    const { size } = fs.fstatSync(fd);
+    return {
+      size,
+      read: async (target, position) => {
+        let filled = 0;
+        while (filled < target.byteLength) {
+          const bytesRead = await readSome(fd, target.subarray(filled), position + filled);
+          if (bytesRead === 0) break;
+          filled += bytesRead;
+        }
+        return filled;
+      },
+      close: () =>
+        settled(() => {
+          fs.closeSync(fd);
+        }),
+    };
+  });
+}
+
+function readSome(fd: number, target: Uint8Array, position: number): number | Promise<number> {
+  const length = target.byteLength;
+  if (length <= SMALL_READ_BYTES) return fs.readSync(fd, target, 0, length, position);
+  return new Promise((resolve, reject) => {
+    fs.read(fd, target, 0, length, position, (error, bytesRead) => {
+      if (error) reject(error);
+      else resolve(bytesRead);
+    });
+  });
+}
+
+/** The outcome of something synchronous as a promise: a failure rejects and is never thrown. */
+function settled<T>(action: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(action());
+  });
 }
 
 async function measure(path: string): Promise<MeasuredFile[]> {
