@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { readBody } from '../../src/receive/body-reader.js';
+
+function message(): PassThrough & IncomingMessage {
+  return new PassThrough() as unknown as PassThrough & IncomingMessage;
+}
+
+describe('readBody', () => {
+  it('gives the bytes in one buffer of their announced length', async () => {
+    const request = message();
+    const reading = readBody(request, 6, 1000);
+    request.write('abc');
+    request.end('def');
+    expect(await reading).toEqual({ kind: 'body', body: Buffer.from('abcdef') });
+  });
+
+  it('takes an empty body', async () => {
+    const request = message();
+    const reading = readBody(request, 0, 1000);
+    request.end();
+    expect(await reading).toEqual({ kind: 'body', body: Buffer.alloc(0) });
+  });
+
+  it.each([
+    ['ends early', (request: PassThrough) => request.end('abc')],
+    ['goes on too long', (request: PassThrough) => request.end('abcdefg')],
+    ['breaks off', (request: PassThrough) => request.destroy()],
+    ['fails', (request: PassThrough) => request.destroy(new Error('reset'))],
+  ])('is broken when the client %s', async (_, act) => {
+    const request = message();
+    const reading = readBody(request, 6, 1000);
+    act(request);
+    expect(await reading).toEqual({ kind: 'broken' });
+  });
+
+  it('waits for a slow client as long as something comes, and not for a silent one', async () => {
+    vi.useFakeTimers();
+    try {
+      const request = message();
+      let reading: unknown;
+      void readBody(request, 10, 1000).then((done) => (reading = done));
+      for (let part = 0; part < 5; part += 1) {
+        request.write('x');
+        await vi.advanceTimersByTimeAsync(900);
+      }
+      expect(reading).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(100);
+      expect(reading).toEqual({ kind: 'stalled' });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
