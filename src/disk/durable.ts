@@ -58,12 +58,21 @@ export async function makeDirectories(fs: FileSystem, path: string): Promise<voi
   const found = await fs.stat(path);
   if (found?.kind === 'directory') return;
   const parent = dirname(path);
-  if (parent !== path) await makeDirectories(fs, parent);
+  if ((await fs.stat(parent))?.kind === 'directory') await syncAgain(fs, dirname(parent));
+  else await makeDirectories(fs, parent);
   const create = (): Promise<void> => fs.makeDirectory(path);
   // Two processes may create it at the same moment; the loser finds it there. Or it is a symbolic link.
   if (found?.kind === 'file') await create();
   else await ignoring('EEXIST', create);
   await fs.syncDirectory(parent);
+}
+
+/**
+ * A directory that is there and has none of our children may be the last that a killed process has made,
+ * and not be synced into its parent yet. A parent that we may not read is nobody's who creates there.
+ */
+async function syncAgain(fs: FileSystem, path: string): Promise<void> {
+  await ignoring('EACCES', () => fs.syncDirectory(path));
 }
 
 /**

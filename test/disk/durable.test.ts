@@ -115,17 +115,49 @@ describe('removeFile and removeEmptyDirectory', () => {
 });
 
 describe('makeDirectories', () => {
+  const isChange = (line: string): boolean => !line.startsWith('stat');
+
   it('makes the missing ones, and syncs the parent of each', async () => {
     const disk = new SimulatedDisk();
-    await disk.makeDirectory('/a');
-    await makeDirectories(disk, '/a/b/c');
-    expect(disk.lines.filter((line) => !line.startsWith('stat'))).toEqual([
+    await makeDirectories(disk, '/a/b');
+    expect(disk.lines.filter(isChange)).toEqual([
+      'syncDirectory /',
       'makeDirectory /a',
+      'syncDirectory /',
       'makeDirectory /a/b',
       'syncDirectory /a',
-      'makeDirectory /a/b/c',
-      'syncDirectory /a/b',
     ]);
+  });
+
+  it('does nothing when all are there', async () => {
+    const disk = new SimulatedDisk();
+    await makeDirectories(disk, '/a/b');
+    const before = disk.lines.length;
+    await makeDirectories(disk, '/a/b');
+    expect(disk.lines.slice(before).filter(isChange)).toEqual([]);
+  });
+
+  it('makes durable what a killed process has made, whenever that was', async () => {
+    for (let stopAfter = 0; stopAfter < 20; stopAfter += 1) {
+      const disk = new SimulatedDisk();
+      disk.stopAfter = stopAfter;
+      await makeDirectories(disk, '/a/b/c').catch(() => undefined);
+      const next = disk.afterKill();
+      await makeDirectories(next, '/a/b/c/d');
+      await visitOutcomes(100, stopAfter, async (decide) => {
+        const found = await next.afterPowerCut(decide).stat('/a/b/c/d');
+        expect(found).toMatchObject({ kind: 'directory' });
+      });
+    }
+  });
+
+  it('does not need to read the directory above the one that it creates in', async () => {
+    const disk = new SimulatedDisk();
+    await makeDirectories(disk, '/home/me');
+    disk.faultOf = ({ kind, path }) =>
+      kind === 'syncDirectory' && path === '/home' ? { code: 'EACCES' } : undefined;
+    await makeDirectories(disk, '/home/me/spool');
+    expect(await disk.list('/home/me')).toEqual(['spool']);
   });
 
   it('finds what another process has made at the same moment', async () => {
