@@ -12,6 +12,8 @@ const LONGEST_MS = HOUR_MS;
 export function retryAfterMs(value: string | undefined, date?: string): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * 1000, LONGEST_MS);
+  // `Date.parse` reads years into much that is no date.
+  if (!/^[A-Z][a-z]{2}/.test(value)) return undefined;
   const until = Date.parse(value) - Date.parse(date ?? '');
   return Number.isNaN(until) ? undefined : Math.min(Math.max(0, until), LONGEST_MS);
 }
