@@ -170,6 +170,9 @@ describe('an archive on a failing disk', () => {
             file.datasyncNow();
           },
           truncate: (length) => file.truncate(length),
+          truncateNow: (length) => {
+            file.truncateNow(length);
+          },
           close: () => file.close(),
         };
       },
