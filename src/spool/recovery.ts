@@ -18,6 +18,9 @@ import { sealSegment } from './seal.js';
  * Recovery of a run whose writer is dead: S5, every intact frame of its `.open` files is kept, a torn tail
  * is cut, the file is sealed; and a run without an end gets the end "unknown".
  *
+ * A file with frames that are not its own, or of a newer format, is not what a writer of ours has left. It is
+ * left alone, and so it is seen; nothing intact is ever cut off or removed.
+ *
  * It is idempotent. If the process dies
  * - after a tail was cut: the next recovery finds a file without a torn tail;
  * - after some files were sealed: it seals the others;
@@ -55,7 +58,7 @@ export async function recoverRun(parts: RecoveryParts, runId: string): Promise<R
   const attempt = await acquireLock(writerLockPath(directory), () => undefined);
   if (attempt.kind === 'held') return { kind: record.writer === null ? 'live' : 'busy' };
   try {
-    return { kind: 'recovered', record: await recoverLocked(parts, runId) };
+    return { kind: 'recovered', record: await recoverLockedRun(parts, runId) };
   } finally {
     await attempt.lock.release();
   }
@@ -65,7 +68,12 @@ async function hasOpenSegments(fs: FileSystem, directory: string): Promise<boole
   return (await listRun(fs, directory)).open.size > 0;
 }
 
-async function recoverLocked(parts: RecoveryParts, runId: string): Promise<RunRecord> {
+/**
+ * As `recoverRun`, for who holds the writer's lock and knows that the writer is dead.
+ *
+ * @throws the system error of the step that failed
+ */
+export async function recoverLockedRun(parts: RecoveryParts, runId: string): Promise<RunRecord> {
   const { fs, layout } = parts;
   const directory = runDirectory(layout, runId);
   const { open } = await listRun(fs, directory);
@@ -89,8 +97,8 @@ async function sealRecovered(
 ): Promise<void> {
   const path = join(directory, segment.name);
   const content = await scanSegment(fs, path, segment.first);
-  if (content.end.kind === 'newer') {
-    log.warn({ file: path }, `left alone: ${content.end.reason}`);
+  if (content.end.kind === 'newer' || content.end.kind === 'misplaced') {
+    log.warn({ file: path, at: content.end.at }, `left alone: ${content.end.reason}`);
     return;
   }
   const entries = content.last - segment.first + 1;

@@ -14,8 +14,12 @@ export interface SegmentContent {
   /** Gap entries among them. */
   readonly gaps: number;
   /** Why the scan ended there. `at` is the offset in the file. */
-  readonly end: ScanEnd;
+  readonly end: SegmentEnd;
 }
+
+/** `misplaced`: an intact frame, whose sequence is not the one that is due in this file. */
+export type SegmentEnd =
+  ScanEnd | { readonly kind: 'misplaced'; readonly at: number; readonly reason: string };
 
 /**
  * Reads a segment once, in bounded memory, up to the first frame that is not intact or does not continue
@@ -43,8 +47,8 @@ export async function scanSegment(
       const isLastWindow = content.intactBytes + filled >= file.size;
       const isStuck = next.intactBytes === content.intactBytes;
       content = next;
-      if (isStuck || next.end.kind === 'damaged' || next.end.kind === 'newer') break;
-      if (isLastWindow) break;
+      const canGoOn = next.end.kind === 'complete' || next.end.kind === 'torn';
+      if (isStuck || isLastWindow || !canGoOn) break;
     }
     return content;
   } finally {
@@ -61,7 +65,7 @@ function extend(content: SegmentContent, window: Buffer): SegmentContent {
     if (frame.seq !== last + 1) {
       const at = base + frame.start;
       const reason = `sequence ${String(frame.seq)} where ${String(last + 1)} is due`;
-      return { last, intactBytes, gaps, end: { kind: 'damaged', at, reason } };
+      return { last, intactBytes, gaps, end: { kind: 'misplaced', at, reason } };
     }
     last = lastSeqOf(frame);
     intactBytes = base + frame.end;

@@ -65,25 +65,25 @@ describe('scanSegment', () => {
     [3, 'repeats itself', [1, 1]],
     [3, 'goes back', [2, 1]],
     [2, 'leaves one out', [1, 3]],
-  ])('takes a sequence that does not go on for damage: %d %s', async (_, __, sequences) => {
+  ])('does not take a frame whose sequence does not go on: %d %s', async (_, __, sequences) => {
     const frames = sequences.map((seq) => frameOf(seq, 'x\n'));
     const found = await scan(Buffer.concat(frames), sequences[0]);
     expect(found).toMatchObject({
       last: sequences[0],
       intactBytes: frames[0]!.length,
       end: {
-        kind: 'damaged',
+        kind: 'misplaced',
         at: frames[0]!.length,
         reason: `sequence ${String(sequences[1])} where ${String(sequences[0]! + 1)} is due`,
       },
     });
   });
 
-  it('takes a beginning that its name does not say for damage', async () => {
+  it('does not take a beginning that its name does not say', async () => {
     expect(await scan(framesOf(['a\n']), 2)).toMatchObject({
       last: 1,
       intactBytes: 0,
-      end: { kind: 'damaged', at: 0, reason: 'sequence 1 where 2 is due' },
+      end: { kind: 'misplaced', at: 0, reason: 'sequence 1 where 2 is due' },
     });
   });
 
