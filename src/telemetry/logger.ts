@@ -42,6 +42,7 @@ function textWriter(write: (line: string) => void): (line: string) => void {
     } = JSON.parse(line) as Record<string, unknown>;
     const details = Object.entries(fields).map(([key, value]) => `${key}=${String(value)}`);
     const suffix = details.length === 0 ? '' : ` (${details.join(' ')})`;
-    write(`shipper: ${String(msg)}${suffix}\n`);
+    // A name of a file may hold a newline, and would begin a line of its own.
+    write(`shipper: ${String(msg)}${suffix}`.replaceAll(/\s*\n\s*/g, ' ') + '\n');
   };
 }
