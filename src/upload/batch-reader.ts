@@ -56,6 +56,11 @@ export class BatchReader {
     this.#segments = segments;
   }
 
+  /** The lowest sequence that is sealed; undefined when there is none. */
+  get firstSealed(): number | undefined {
+    return this.#segments[0]?.first;
+  }
+
   /** The highest sequence that is sealed. */
   get lastSealed(): number {
     return this.#segments.at(-1)?.last ?? 0;

@@ -40,6 +40,8 @@ export class Claims {
   readonly #parts: ClaimsParts;
   readonly #held = new Map<string, Held>();
   readonly #skipped = new Map<string, Skipped>();
+  /** Why what is delivered could not be removed, as last said. */
+  readonly #untidy = new Map<string, string>();
 
   constructor(parts: ClaimsParts) {
     this.#parts = parts;
@@ -71,31 +73,49 @@ export class Claims {
     }
   }
 
-  /** Removes the runs that are finished everywhere. Returns how many. */
-  async removeFinished(): Promise<number> {
-    let count = 0;
-    for (const [id, { delivery }] of this.#held) {
-      if (!delivery.isFinished) continue;
-      await delivery.remove();
-      await this.#letGo(id);
-      count += 1;
+  /**
+   * Records and removes what was confirmed, and lets go of what is finished. Returns how many runs are
+   * done. A disk that refuses costs time only: it is said once, and tried again the next time.
+   */
+  async tidy(): Promise<number> {
+    let done = 0;
+    for (const [id, held] of this.#held) {
+      if (!held.isLost && (await this.#tidyOne(held.delivery))) {
+        await this.#letGo(id);
+        done += 1;
+      }
     }
-    return count;
-  }
-
-  /** Makes room for runs that wait, where what is held has nothing to do. */
-  async letGoOfIdle(): Promise<void> {
-    if (this.#held.size < MAX_HELD_RUNS) return;
-    for (const [id, { delivery }] of this.#held) if (delivery.isIdle) await this.#letGo(id);
+    // Room for runs that wait, where what is held has nothing to do.
+    if (this.#held.size >= MAX_HELD_RUNS) {
+      for (const [id, { delivery }] of this.#held) if (delivery.isIdle) await this.#letGo(id);
+    }
+    return done;
   }
 
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) await this.#letGo(id);
   }
 
+  /** True when nothing of the run is left. */
+  async #tidyOne(delivery: RunDelivery): Promise<boolean> {
+    try {
+      await delivery.tidy();
+      if (delivery.isFinished) await delivery.remove();
+      return delivery.isFinished;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (this.#untidy.get(delivery.id) !== reason) {
+        this.#parts.log.warn({ run: delivery.id }, `cannot remove what is delivered: ${reason}`);
+      }
+      this.#untidy.set(delivery.id, reason);
+      return false;
+    }
+  }
+
   async #letGo(id: string): Promise<void> {
     const held = this.#held.get(id);
     this.#held.delete(id);
+    this.#untidy.delete(id);
     await held?.lock.release();
   }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import type { RunTotals, StreamTotals } from '../core/run.js';
-import { STREAMS, type StreamName } from '../core/stream.js';
+import type { StreamName } from '../core/stream.js';
 import type { Logger } from '../telemetry/log.js';
 import type { SinkMarks } from '../spool/marks.js';
 import type { RunRecord } from '../spool/run-record.js';
@@ -58,8 +58,13 @@ export class RunAtDestination {
     return this.#phase === 'stopped';
   }
 
-  mark(stream: StreamName): number {
-    return this.#senders.get(stream)?.mark ?? this.#marks.marks[stream] ?? 0;
+  /**
+   * Up to where the spool may forget the stream. Before the destination was asked that is nowhere: it may
+   * have lost what it had confirmed, and the spool may still have it.
+   */
+  settled(stream: StreamName): number {
+    if (this.#phase === 'finished') return Number.POSITIVE_INFINITY;
+    return this.#senders.get(stream)?.mark ?? 0;
   }
 
   /** Nothing can be done now, nor is anything under way. */
@@ -113,22 +118,27 @@ export class RunAtDestination {
       return;
     }
     this.destination.succeeded();
-    if (this.#hasRegressed(verdict.marks)) return;
     if (verdict.finished) this.#finished();
-    else this.#opened(verdict.marks, verdict.epoch);
+    else if (!this.#hasLostForGood(verdict.marks)) this.#opened(verdict.marks, verdict.epoch);
   }
 
-  /** A mark below one that was confirmed means that the destination has lost what the spool has not. */
-  #hasRegressed(marks: Readonly<Partial<Record<StreamName, number>>>): boolean {
-    for (const stream of STREAMS) {
+  /**
+   * A mark below one that was confirmed means that the destination has lost entries. What the spool still
+   * has is sent again; if that is not all of them, going on would hide the hole.
+   */
+  #hasLostForGood(marks: Readonly<Partial<Record<StreamName, number>>>): boolean {
+    for (const [stream, reader] of this.#parts.readers) {
       const [had, has] = [this.#marks.marks[stream] ?? 0, marks[stream] ?? 0];
       if (has >= had) continue;
-      const lost = `${stream} ${String(has + 1)} to ${String(had)}`;
-      this.#stopRun(
-        `it has lost what it had confirmed: ${lost}`,
-        'restore it, or deliver elsewhere',
+      const lost = `it has lost what it had confirmed: ${stream} ${String(has + 1)} to ${String(had)}`;
+      if ((reader.firstSealed ?? Number.POSITIVE_INFINITY) > has + 1) {
+        this.#stopRun(lost, 'restore it, or deliver the rest elsewhere');
+        return true;
+      }
+      this.#parts.log.warn(
+        { run: this.#record.id },
+        `${lost}; the spool still has it, sending it again`,
       );
-      return true;
     }
     return false;
   }
@@ -136,7 +146,7 @@ export class RunAtDestination {
   #opened(marks: Readonly<Partial<Record<StreamName, number>>>, knownEpoch: number): void {
     const { sink } = this.destination;
     const epoch = Math.max(this.#marks.epoch, knownEpoch) + 1;
-    this.#marks = { ...this.#marks, epoch, marks: { ...this.#marks.marks, ...marks } };
+    this.#marks = { ...this.#marks, epoch, marks };
     const limits = {
       maxBytes: Math.min(this.#parts.batchMaxBytes, sink.capabilities.maxBatchBytes),
       maxInFlight: sink.capabilities.maxInFlightPerStream,
@@ -180,15 +190,10 @@ export class RunAtDestination {
         return;
       case 'rebase':
         sender.refused();
-        if (verdict.mark >= sender.mark) {
-          // Nothing of it was taken, and trying at once could go on for ever.
-          this.destination.failed(
-            { kind: 'retry', reason: 'it misses earlier entries' },
-            startedMs,
-          );
-        } else {
-          this.#hasRegressed({ ...this.#marks.marks, [sender.stream]: verdict.mark });
-        }
+        // A mark that went back: ask for the state of the run, which tells all of them.
+        if (verdict.mark < sender.mark) this.#phase = 'unopened';
+        // Nothing of it was taken, and trying at once could go on for ever.
+        this.destination.failed({ kind: 'retry', reason: 'it misses earlier entries' }, startedMs);
         return;
       case 'split':
         if (sender.halve(batch)) return;

@@ -140,7 +140,7 @@ export class RunDelivery {
   }
 
   #settled(stream: StreamName): number {
-    return Math.min(...this.#ways.map(({ run }) => run.mark(stream)));
+    return Math.min(...this.#ways.map(({ run }) => run.settled(stream)));
   }
 
   async #writeMarks(): Promise<void> {

@@ -146,9 +146,7 @@ export class Uploader {
 
   async #tidy(): Promise<void> {
     const { clock, claims } = this.#parts;
-    for (const delivery of claims.deliveries) await delivery.tidy();
-    this.#removedRuns += await claims.removeFinished();
-    await claims.letGoOfIdle();
+    this.#removedRuns += await claims.tidy();
     const progress = this.#removedRuns + this.#settledEntries();
     if (progress !== this.#progress) this.#lastProgressMs = clock.monotonicMs();
     this.#progress = progress;
@@ -196,8 +194,7 @@ export class Uploader {
     await within(Promise.all(this.#underWay), STOP_GRACE_MS);
     await Promise.all(this.#parts.destinations().map((destination) => destination.close()));
     await Promise.all(this.#underWay);
-    for (const delivery of claims.deliveries) await delivery.tidy();
-    await claims.removeFinished();
+    await claims.tidy();
     await claims.close();
   }
 }

@@ -15,5 +15,12 @@ export const untested: Readonly<Record<string, string>> = {
     'starts and ends a thread of the built code: test/e2e/delivery.test.ts',
   'src/cli/run/departure.ts': 'ends the process by a signal: test/e2e/run.test.ts',
   'src/cli/run/leftovers.ts': 'its line is read in test/e2e/run.test.ts and delivery.test.ts',
+  'src/upload/buffer-pool.ts': 'ten lines, through test/upload/stream-sender.test.ts',
+  'src/upload/claims.ts': 'with its uploader: test/upload/uploader.test.ts',
+  'src/upload/delivery.ts': 'puts the real machine together: test/e2e/delivery.test.ts',
+  'src/upload/destinations.ts': 'puts the real machine together: test/e2e/delivery.test.ts',
+  'src/upload/dir-transport.ts': 'carries every request of test/upload/uploader.test.ts',
+  'src/upload/run-at-destination.ts': 'with its uploader: test/upload/uploader.test.ts',
+  'src/upload/run-delivery.ts': 'with its uploader: test/upload/uploader.test.ts',
   'src/upload/worker.ts': 'runs in a thread of the built code: test/e2e/delivery.test.ts',
 };
