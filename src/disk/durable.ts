@@ -3,14 +3,18 @@ import { systemCode } from '../core/errors.js';
 import type { FileSystem } from './file-system.js';
 
 /**
- * The durable operations that everything is built from. Each is one commit: after a crash at any moment
- * the old state or the new one is there, never a mixture.
+ * The durable operations that everything is built from. Each is one commit: after a crash at any
+ * moment the old state or the new one is there, never a mixture.
  */
 
-/** Files that carry this ending are unfinished: a crash left them, and whoever finds one removes it. */
+/**
+ * Files that carry this ending are unfinished: a crash left them, and whoever finds one removes it.
+ */
 export const TEMPORARY_SUFFIX = '.tmp';
 
-/** `durable`: survives a power cut. `atomic`: whole or absent, but the newest may be lost in one. */
+/**
+ * `durable`: survives a power cut. `atomic`: whole or absent, but the newest may be lost in one.
+ */
 export type CommitMode = 'durable' | 'atomic';
 
 /**
@@ -49,8 +53,8 @@ export async function removeEmptyDirectory(fs: FileSystem, path: string): Promis
 }
 
 /**
- * Creates a directory and its missing ancestors with mode 0700, and syncs the parent of each that it
- * created, or a power cut would take the whole tree although the files in it were synced.
+ * Creates a directory and its missing ancestors with mode 0700, and syncs the parent of each that
+ * it created, or a power cut would take the whole tree although the files in it were synced.
  *
  * @throws EEXIST when a file has that name
  */
@@ -61,23 +65,25 @@ export async function makeDirectories(fs: FileSystem, path: string): Promise<voi
   if ((await fs.stat(parent))?.kind === 'directory') await syncAgain(fs, dirname(parent));
   else await makeDirectories(fs, parent);
   const create = (): Promise<void> => fs.makeDirectory(path);
-  // Two processes may create it at the same moment; the loser finds it there. Or it is a symbolic link.
+  // Two processes may create it at the same moment; the loser finds it there. Or it is a symbolic
+  // link.
   if (found?.kind === 'file') await create();
   else await ignoring('EEXIST', create);
   await fs.syncDirectory(parent);
 }
 
 /**
- * A directory that is there and has none of our children may be the last that a killed process has made,
- * and not be synced into its parent yet. A parent that we may not read is nobody's who creates there.
+ * A directory that is there and has none of our children may be the last that a killed process has
+ * made, and not be synced into its parent yet. A parent that we may not read is nobody's who
+ * creates there.
  */
 async function syncAgain(fs: FileSystem, path: string): Promise<void> {
   await ignoring('EACCES', () => fs.syncDirectory(path));
 }
 
 /**
- * Removes a directory and the files in it, one level deep; one that is missing is a success. A crash
- * half way leaves fewer files.
+ * Removes a directory and the files in it, one level deep; one that is missing is a success. A
+ * crash half way leaves fewer files.
  *
  * @throws ENOTEMPTY when somebody has put a new file there meanwhile.
  */

@@ -1,12 +1,15 @@
 /**
- * The seam: everything durable goes through this interface, so that a simulated disk can stop it after
- * any operation, tear writes, drop what was not synced and inject errors.
+ * The seam: everything durable goes through this interface, so that a simulated disk can stop it
+ * after any operation, tear writes, drop what was not synced and inject errors.
  *
- * Every method fails with a Node system error (`code` such as ENOSPC); what was true before a failed
- * call is still true after it, except that a failed `append` may have written a prefix.
+ * Every method fails with a Node system error (`code` such as ENOSPC); what was true before a
+ * failed call is still true after it, except that a failed `append` may have written a prefix.
  */
 export interface FileSystem {
-  /** Creates a new file with mode 0600, whatever the umask, for appending. @throws EEXIST when the name is taken. */
+  /**
+   * Creates a new file with mode 0600, whatever the umask, for appending. @throws EEXIST when the
+   * name is taken.
+   */
   create(path: string): AppendFile;
   /** Opens an existing file for appending. @throws ENOENT when there is none. */
   openAppend(path: string): AppendFile;
@@ -16,7 +19,9 @@ export interface FileSystem {
   readFile(path: string): Promise<Buffer>;
   /** Names in a directory, unsorted. @throws ENOENT when there is none. */
   list(path: string): Promise<string[]>;
-  /** Names and sizes of the regular files in a directory, unsorted; files that vanish are left out. */
+  /**
+   * Names and sizes of the regular files in a directory, unsorted; files that vanish are left out.
+   */
   measure(path: string): Promise<MeasuredFile[]>;
   /** Undefined when nothing has this name. */
   stat(path: string): Promise<FileStat | undefined>;
@@ -35,8 +40,9 @@ export interface FileSystem {
 /** A file open for appending: the position is always its end. */
 export interface AppendFile {
   /**
-   * Writes all of `parts`, looping over short writes, before it returns: one system call as a rule, into
-   * the page cache, so that a killed process loses nothing that was appended. Blocks while the kernel does.
+   * Writes all of `parts`, looping over short writes, before it returns: one system call as a rule,
+   * into the page cache, so that a killed process loses nothing that was appended. Blocks while the
+   * kernel does.
    */
   append(parts: readonly Uint8Array[]): void;
   /** As `append`, without blocking the event loop. */

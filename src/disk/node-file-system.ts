@@ -6,7 +6,9 @@ import type { AppendFile, FileStat, FileSystem, MeasuredFile, ReadFile } from '.
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
 
-/** Between two batches of stats the event loop gets a turn, so that a huge folder never starves it. */
+/**
+ * Between two batches of stats the event loop gets a turn, so that a huge folder never starves it.
+ */
 const STATS_PER_TURN = 1000;
 
 /** The real disk. */

@@ -8,8 +8,10 @@ import { assert } from '../core/assert.js';
  *     └──────────────── covered by crc, with the body ────────────────┘
  *     first line\nsecond line, longer\nthird line\n      ← len bytes
  *
- * The checksum is the CRC-32 (zlib's) of the header up to but without `,"crc"`, followed by the body.
- * `crc` is always the last field, so that every other field is covered. Readers ignore unknown fields.
+ * The checksum is the CRC-32 (zlib's) of the header up to but without `,"crc"`, followed by the
+ * body.
+ * `crc` is always the last field, so that every other field is covered. Readers ignore unknown
+ * fields.
  */
 
 /** Format version; another one is left alone by readers of this one. */
@@ -63,7 +65,8 @@ export function lastSeqOf(header: FrameHeader): number {
 /**
  * The header line of a frame, its newline included, ready to be written before `body`.
  *
- * @param body the parts of the body, in order; together `header.len` bytes, at most `MAX_BODY_BYTES`
+ * @param body the parts of the body, in order; together `header.len` bytes, at most
+ * `MAX_BODY_BYTES`
  */
 export function encodeHeader(header: FrameHeader, body: readonly Uint8Array[]): Buffer {
   assert(header.len <= MAX_BODY_BYTES, 'a body that is written is not longer than a reader takes');

@@ -12,8 +12,8 @@ export interface PlacedFrame extends FrameHeader {
 
 /**
  * How a scan ended. `complete`: at the end of the bytes. `torn`: what is left is the beginning of a
- * frame, normal at the tail of a file that is being written. `damaged`: these bytes can never become a
- * frame. `newer`: a frame of a later format version.
+ * frame, normal at the tail of a file that is being written. `damaged`: these bytes can never
+ * become a frame. `newer`: a frame of a later format version.
  */
 export type ScanEnd =
   | { readonly kind: 'complete'; readonly at: number }
@@ -27,8 +27,8 @@ export interface Scan {
 }
 
 /**
- * Every intact frame from `from` on, checksums compared, up to the first that is not. Never throws and
- * never invents a frame, whatever the bytes are. Bodies are not copied.
+ * Every intact frame from `from` on, checksums compared, up to the first that is not. Never throws
+ * and never invents a frame, whatever the bytes are. Bodies are not copied.
  */
 export function scanFrames(bytes: Buffer, from = 0): Scan {
   const frames: PlacedFrame[] = [];

@@ -4,11 +4,11 @@ import { bellPath, type SpoolLayout } from './layout.js';
 
 /**
  * Tells whoever watches `wake/` that a run has something new. A folder of segments is never watched
- * itself: with 100,000 files that costs seconds and hundreds of megabytes, a bell costs a millisecond.
- * A ring that gets lost costs time only: uploaders also rescan.
+ * itself: with 100,000 files that costs seconds and hundreds of megabytes, a bell costs a
+ * millisecond. A ring that gets lost costs time only: uploaders also rescan.
  *
- * Only `createRun` hangs a bell, so that a ring that comes late, when the run is delivered and gone, leaves
- * nothing behind.
+ * Only `createRun` hangs a bell, so that a ring that comes late, when the run is delivered and
+ * gone, leaves nothing behind.
  *
  * @throws the system error; ENOENT when the run has no bell.
  */

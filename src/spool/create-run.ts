@@ -16,11 +16,12 @@ import { readRunRecord, writeRunRecord, type RunRecord } from './run-record.js';
 /**
  * Creates a run before its command starts: identity and metadata are on disk before the first byte.
  *
- * The directory is made aside, filled with `run.json`, and becomes visible by one rename, so nobody ever
- * sees a run without its record. If the process dies
+ * The directory is made aside, filled with `run.json`, and becomes visible by one rename, so nobody
+ * ever sees a run without its record. If the process dies
  * - before the rename: a directory with the ending `.tmp` is left that holds no entries, and
  *   `removeUnfinishedRuns` removes it;
- * - after it, before the bell hangs: there is a run without entries, of a dead writer, as any other.
+ * - after it, before the bell hangs: there is a run without entries, of a dead writer, as any
+ *   other.
  *
  * @throws ShipperError `spool-unusable`; the spool holds nothing of this run then.
  */
@@ -63,8 +64,8 @@ async function fillAndShow(
 }
 
 /**
- * Removes what killed starts have left. One whose record does not say that its writer is dead may be
- * under way, and is left alone.
+ * Removes what killed starts have left. One whose record does not say that its writer is dead may
+ * be under way, and is left alone.
  */
 export async function removeUnfinishedRuns(
   fs: FileSystem,

@@ -2,7 +2,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Where everything lies in a spool. The names are a contract (see the README, "What is in the spool").
+ * Where everything lies in a spool. The names are a contract (see the README, "What is in the
+ * spool").
  */
 export interface SpoolLayout {
   readonly root: string;

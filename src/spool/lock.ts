@@ -14,15 +14,16 @@ import {
 /**
  * One writer and one uploader per run, between processes.
  *
- * A lock is a directory that holds one file, `owner-<nonce>.json`, naming its process. It is taken by one
- * rename of a directory that already holds the file: that succeeds only where there is none, or an empty
- * one. It dies with its process: whether that lives is judged by pid, start time and boot id, so the
- * lock of a killed process is taken over at once, and that of a stopped one never. Only an owner that
- * cannot be judged (another host, another pid namespace) goes by the age of its heartbeat.
+ * A lock is a directory that holds one file, `owner-<nonce>.json`, naming its process. It is taken
+ * by one rename of a directory that already holds the file: that succeeds only where there is none,
+ * or an empty one. It dies with its process: whether that lives is judged by pid, start time and
+ * boot id, so the lock of a killed process is taken over at once, and that of a stopped one never.
+ * Only an owner that cannot be judged (another host, another pid namespace) goes by the age of its
+ * heartbeat.
  *
  * Taking over is free of races: it unlinks the very owner file that was judged dead, and a new
- * owner's file has another name. A crash between two steps leaves an empty directory, which is free,
- * or one with the ending `.tmp`, which is removed with the run.
+ * owner's file has another name. A crash between two steps leaves an empty directory, which is
+ * free, or one with the ending `.tmp`, which is removed with the run.
  */
 export interface Lock {
   /** Frees it. Idempotent; a lock that was lost is left to its new owner. */
@@ -34,7 +35,9 @@ export type LockAttempt =
   /** `owner` is null when it cannot be read, or has just let go. */
   | { readonly kind: 'held'; readonly owner: ProcessIdentity | null };
 
-/** Heartbeat of owners that others cannot judge otherwise, and the age from which it counts as dead. */
+/**
+ * Heartbeat of owners that others cannot judge otherwise, and the age from which it counts as dead.
+ */
 const HEARTBEAT_MS = 10_000;
 const HEARTBEAT_LOST_MS = 60_000;
 
@@ -84,13 +87,15 @@ async function releaseQuietly(release: () => Promise<void>): Promise<void> {
 type Callback<T = void> = (error: unknown, value?: T) => void;
 
 /**
- * The file operations that proper-lockfile calls, with an owner file in each lock directory, and with
- * the owner's death told in the one way that it understands: an mtime long past.
+ * The file operations that proper-lockfile calls, with an owner file in each lock directory, and
+ * with the owner's death told in the one way that it understands: an mtime long past.
  */
 class OwnedDirectories {
   readonly utimes = fs.utimes;
   readonly #ownName: string;
-  /** The owner file that the last `stat` judged dead: the only foreign one that `rmdir` may remove. */
+  /**
+   * The owner file that the last `stat` judged dead: the only foreign one that `rmdir` may remove.
+   */
   #deadName: string | undefined;
 
   constructor(nonce: string) {
@@ -149,7 +154,8 @@ class OwnedDirectories {
     if (owner?.name === this.#ownName) return mtime;
     if (owner === undefined) return new Date(0);
     const liveness = owner.identity === null ? 'unknown' : livenessOf(owner.identity);
-    // proper-lockfile compares with the wall clock of the same moment, so that a step of it changes nothing.
+    // proper-lockfile compares with the wall clock of the same moment, so that a step of it changes
+    // nothing.
     if (liveness === 'alive') return new Date(systemClock.wallMs());
     this.#deadName = owner.name;
     return liveness === 'dead' ? new Date(0) : mtime;

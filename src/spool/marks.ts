@@ -6,11 +6,12 @@ import { parseObject } from '../frames/frame.js';
 import { marksPath } from './layout.js';
 
 /**
- * `marks.json`: what each destination has confirmed of a run, and how delivery to it goes. Written by the
- * run's uploader, read by `status`.
+ * `marks.json`: what each destination has confirmed of a run, and how delivery to it goes. Written
+ * by the run's uploader, read by `status`.
  *
- * It is small, checksummed and disposable. If it is lost or damaged, the segments and the destination's
- * own mark say the same; at worst a batch is sent again. So it is replaced in one step but not synced.
+ * It is small, checksummed and disposable. If it is lost or damaged, the segments and the
+ * destination's own mark say the same; at worst a batch is sent again. So it is replaced in one
+ * step but not synced.
  */
 export interface Marks {
   /** By sink id. */

@@ -4,8 +4,8 @@ import { systemCode } from '../core/errors.js';
 
 /**
  * Which process owns something on disk, so that others can tell whether it still lives. A pid alone
- * does not do: it is used again, and a container gets the same one at each start. Start time and boot id
- * make it unique; the pid namespace says whether we can judge it at all.
+ * does not do: it is used again, and a container gets the same one at each start. Start time and
+ * boot id make it unique; the pid namespace says whether we can judge it at all.
  */
 export interface ProcessIdentity {
   readonly host: string;

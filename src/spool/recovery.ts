@@ -15,19 +15,19 @@ import { scanSegment } from './scan-segment.js';
 import { sealSegment } from './seal.js';
 
 /**
- * Recovery of a run whose writer is dead: S5, every intact frame of its `.open` files is kept, a torn tail
- * is cut, the file is sealed; and a run without an end gets the end "unknown".
+ * Recovery of a run whose writer is dead: S5, every intact frame of its `.open` files is kept, a
+ * torn tail is cut, the file is sealed; and a run without an end gets the end "unknown".
  *
- * A file with frames that are not its own, or of a newer format, is not what a writer of ours has left. It is
- * left alone, and so it is seen; nothing intact is ever cut off or removed.
+ * A file with frames that are not its own, or of a newer format, is not what a writer of ours has
+ * left. It is left alone, and so it is seen; nothing intact is ever cut off or removed.
  *
  * It is idempotent. If the process dies
  * - after a tail was cut: the next recovery finds a file without a torn tail;
  * - after some files were sealed: it seals the others;
  * - before the record is written: the run still has no end, and everything is sealed already.
  *
- * The writer's lock keeps two recoveries apart, and a writer that was only stopped is never taken for
- * dead (`process-identity.ts`).
+ * The writer's lock keeps two recoveries apart, and a writer that was only stopped is never taken
+ * for dead (`process-identity.ts`).
  */
 export interface RecoveryParts {
   readonly fs: FileSystem;
@@ -44,7 +44,8 @@ export type RecoveryOutcome =
   | { readonly kind: 'recovered'; readonly record: RunRecord };
 
 /**
- * @throws the system error of the step that failed; what was sealed stays sealed, the rest is as it was.
+ * @throws the system error of the step that failed; what was sealed stays sealed, the rest is as it
+ * was.
  */
 export async function recoverRun(parts: RecoveryParts, runId: string): Promise<RecoveryOutcome> {
   const { fs, layout } = parts;

@@ -14,9 +14,9 @@ import type { SealedSegment } from './listing.js';
 /**
  * Removal, the uploader's side of "the writer creates files, the uploader deletes them".
  *
- * Only segments that an accepted range covers reach these functions (S4). Each step is idempotent and
- * needs no free space: if the process dies between any two, the next uploader sees a segment that the
- * destination's mark already covers and removes it without sending it again.
+ * Only segments that an accepted range covers reach these functions (S4). Each step is idempotent
+ * and needs no free space: if the process dies between any two, the next uploader sees a segment
+ * that the destination's mark already covers and removes it without sending it again.
  */
 
 /** Removes acknowledged segments. A file that is missing already is a success. */
@@ -33,8 +33,8 @@ export async function removeSegments(
  * Removes a finished run: everything was accepted and the end is confirmed. The caller holds the
  * uploader's lock, which goes with the directory; its release afterwards finds nothing to do.
  *
- * `run.json` goes before the lock, so a rival that takes the lock in the last instant finds a directory
- * that holds neither record nor segments: the rest of a removal, which it removes.
+ * `run.json` goes before the lock, so a rival that takes the lock in the last instant finds a
+ * directory that holds neither record nor segments: the rest of a removal, which it removes.
  * Foreign files are left alone, and then so is the directory.
  */
 export async function removeRun(fs: FileSystem, layout: SpoolLayout, runId: string): Promise<void> {

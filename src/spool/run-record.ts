@@ -6,11 +6,11 @@ import { runRecordPath } from './layout.js';
 import { isProcessIdentity, type ProcessIdentity } from './process-identity.js';
 
 /**
- * `run.json`: what ran, where it is to be delivered, who writes it; and once it has ended, how, with the
- * totals and digests that prove completeness.
+ * `run.json`: what ran, where it is to be delivered, who writes it; and once it has ended, how,
+ * with the totals and digests that prove completeness.
  *
- * It is replaced in one step. Losing it costs the metadata and the digests, never an entry: the segments
- * alone say what there is.
+ * It is replaced in one step. Losing it costs the metadata and the digests, never an entry: the
+ * segments alone say what there is.
  */
 export interface RunRecord extends RunMetadata {
   /** URLs without credentials, in the order given. Empty: spool only. */
@@ -21,7 +21,10 @@ export interface RunRecord extends RunMetadata {
   readonly end: RunTotals | null;
 }
 
-/** Writes the record so that it survives a power cut. @throws the system error; the old one is intact. */
+/**
+ * Writes the record so that it survives a power cut. @throws the system error; the old one is
+ * intact.
+ */
 export async function writeRunRecord(
   fs: FileSystem,
   directory: string,

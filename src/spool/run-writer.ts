@@ -18,8 +18,8 @@ export interface RunWriterParts {
 /**
  * The capture side of one run in the spool: its stream writers, and the final record.
  *
- * The record is written last, after every segment is sealed: who reads it may rely on its totals. If the
- * process dies before, the run has no end, and recovery gives it the end "unknown".
+ * The record is written last, after every segment is sealed: who reads it may rely on its totals.
+ * If the process dies before, the run has no end, and recovery gives it the end "unknown".
  */
 export class RunWriter {
   readonly #parts: RunWriterParts;
@@ -33,7 +33,9 @@ export class RunWriter {
     this.#record = record;
   }
 
-  /** The writer of a stream; always the same one. Nothing is created on disk before its first entry. */
+  /**
+   * The writer of a stream; always the same one. Nothing is created on disk before its first entry.
+   */
   stream(name: StreamName): StreamWriter {
     let writer = this.#streams.get(name);
     if (writer === undefined) {
@@ -46,8 +48,8 @@ export class RunWriter {
   /**
    * Seals everything and writes the final record, durably.
    *
-   * @throws the system error when the record cannot be written; every entry is on disk all the same, and
-   *   `drain` delivers them with the end "unknown".
+   * @throws the system error when the record cannot be written; every entry is on disk all the
+   *   same, and `drain` delivers them with the end "unknown".
    */
   async finish(exit: ExitStatus): Promise<RunTotals> {
     await Promise.all([...this.#streams.values()].map((writer) => writer.close()));

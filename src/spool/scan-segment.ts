@@ -22,8 +22,8 @@ export type SegmentEnd =
   ScanEnd | { readonly kind: 'misplaced'; readonly at: number; readonly reason: string };
 
 /**
- * Reads a segment once, in bounded memory, up to the first frame that is not intact or does not continue
- * the sequence.
+ * Reads a segment once, in bounded memory, up to the first frame that is not intact or does not
+ * continue the sequence.
  *
  * @param first the sequence that the file must begin with
  */

@@ -1,21 +1,23 @@
 import type { Clock } from '../core/clock.js';
 
 /**
- * A quiet stream's entry waits this long before its segment is sealed, so that the lines of a burst, which
- * arrive within a millisecond or two, share one file and one request.
+ * A quiet stream's entry waits this long before its segment is sealed, so that the lines of a
+ * burst, which arrive within a millisecond or two, share one file and one request.
  */
 const QUIET_SEAL_MS = 2;
 
 /** A busy stream seals this often per flush interval while the disk is fast. */
 const SEALS_PER_INTERVAL = 4;
 
-/** On a slow disk at most this part of the time goes into syncing: one seal, then as long a rest. */
+/**
+ * On a slow disk at most this part of the time goes into syncing: one seal, then as long a rest.
+ */
 const REST_PER_SEAL = 1;
 
 /**
- * When to seal the open segment. Its age never exceeds the flush interval; a stream that was quiet seals
- * within milliseconds; one that prints all the time seals a few times per interval, less often
- * where syncing is slow. One timer per segment, not per line.
+ * When to seal the open segment. Its age never exceeds the flush interval; a stream that was quiet
+ * seals within milliseconds; one that prints all the time seals a few times per interval, less
+ * often where syncing is slow. One timer per segment, not per line.
  */
 export class SealTimer {
   readonly #clock: Clock;

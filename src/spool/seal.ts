@@ -3,7 +3,9 @@ import type { StreamName } from '../core/stream.js';
 import type { AppendFile, FileSystem } from '../disk/file-system.js';
 import { openSegmentName, sealedSegmentName } from './segment-name.js';
 
-/** What a power cut may cost: see the README's table. A killed process costs nothing in any mode. */
+/**
+ * What a power cut may cost: see the README's table. A killed process costs nothing in any mode.
+ */
 export type FsyncMode = 'always' | 'segment' | 'never';
 
 /** A segment that gets no more frames and is still to be sealed. */
@@ -24,10 +26,11 @@ export interface ClosedSegment {
  *
  * If the process dies
  * - before the rename: recovery finds an `.open` file and seals the same frames;
- * - after it: the segment is sealed; only a power cut before the directory sync may undo the rename.
+ * - after it: the segment is sealed; only a power cut before the directory sync may undo the
+ *   rename.
  *
- * @throws the system error of the step that failed. The `.open` file is still there then, with every frame
- *   that was written; recovery seals it.
+ * @throws the system error of the step that failed. The `.open` file is still there then, with
+ *   every frame that was written; recovery seals it.
  */
 export async function sealSegment(
   fs: FileSystem,

@@ -12,13 +12,15 @@ import { SealTimer } from './seal-timer.js';
 import { openSegmentName } from './segment-name.js';
 
 /**
- * The writer of one stream: frames go to its `.open` file as they come, and full, old or ended files are
- * sealed behind its back, one after the other.
+ * The writer of one stream: frames go to its `.open` file as they come, and full, old or ended
+ * files are sealed behind its back, one after the other.
  *
- * - S1: a sequence is given when its frame is on disk; a frame that was not written gives none, and the
- *   next one that is written is preceded by a gap entry that stands for what was dropped.
- * - S2: a file gets no more frames once its seal has begun, nor after a failed sync, which is final.
- * - What a failed write has left behind is cut off before the next one: one failure costs one frame.
+ * - S1: a sequence is given when its frame is on disk; a frame that was not written gives none, and
+ *   the next one that is written is preceded by a gap entry that stands for what was dropped.
+ * - S2: a file gets no more frames once its seal has begun, nor after a failed sync, which is
+ *   final.
+ * - What a failed write has left behind is cut off before the next one: one failure costs one
+ *   frame.
  * - `append` is one system call into the page cache and never waits for a sync, so a killed process
  *   loses nothing that was appended, and a slow disk shows as `pressure`, not as a stall.
  *
@@ -48,7 +50,10 @@ export type WriterTrouble =
   /** The frames are in an `.open` file, which the next `drain` will seal. */
   | { readonly kind: 'seal-failed'; readonly stream: StreamName; readonly error: unknown };
 
-/** Files that wait for their sync at once. More would only use up descriptors: the disk is the limit. */
+/**
+ * Files that wait for their sync at once. More would only use up descriptors: the disk is the
+ * limit.
+ */
 const MAX_PENDING_SEALS = 8;
 
 /** More than any header of ours takes. */
@@ -94,8 +99,9 @@ export class StreamWriter {
   }
 
   /**
-   * Writes entries that were read together as one frame. The parts may be reused once it returns. What
-   * cannot be written is dropped at once, counted, and reported through `onTrouble`; nothing is thrown.
+   * Writes entries that were read together as one frame. The parts may be reused once it returns.
+   * What cannot be written is dropped at once, counted, and reported through `onTrouble`; nothing
+   * is thrown.
    *
    * @param parts the body; entries end anywhere in it
    * @param entries how many there are in all parts
@@ -145,8 +151,8 @@ export class StreamWriter {
   }
 
   /**
-   * The rare case that a read holds more than fits in a segment: it becomes several frames, cut between
-   * entries. A single entry that is larger than a segment may be makes one of its own.
+   * The rare case that a read holds more than fits in a segment: it becomes several frames, cut
+   * between entries. A single entry that is larger than a segment may be makes one of its own.
    */
   #appendInPieces(body: Buffer): void {
     let rest = body;
@@ -272,7 +278,9 @@ export class StreamWriter {
   }
 }
 
-/** @throws the system error of the write; the file keeps its frames, and can be written to again. */
+/**
+ * @throws the system error of the write; the file keeps its frames, and can be written to again.
+ */
 function writeWhole(segment: OpenSegment, parts: readonly Uint8Array[]): void {
   if (segment.hasTornTail) segment.file.truncateNow(segment.bytes);
   segment.hasTornTail = true;
@@ -280,7 +288,9 @@ function writeWhole(segment: OpenSegment, parts: readonly Uint8Array[]): void {
   segment.hasTornTail = false;
 }
 
-/** The frame is written, whatever the sync says; but after a failure the file takes no other one. */
+/**
+ * The frame is written, whatever the sync says; but after a failure the file takes no other one.
+ */
 function syncNow(segment: OpenSegment): void {
   try {
     segment.file.datasyncNow();

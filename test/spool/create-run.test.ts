@@ -25,7 +25,9 @@ async function failureOf(promise: Promise<unknown>): Promise<ShipperError> {
   throw new Error(`no refusal: ${String(error)}`);
 }
 
-/** Creates the run on a disk that stops after so many operations; undefined when it came to its end. */
+/**
+ * Creates the run on a disk that stops after so many operations; undefined when it came to its end.
+ */
 async function stoppedAfter(operations: number): Promise<SimulatedDisk | undefined> {
   const disk = new SimulatedDisk();
   disk.stopAfter = operations;
@@ -72,7 +74,7 @@ describe('a new run', () => {
     expect(visited).toBeGreaterThan(0);
   });
 
-  it('is never seen without its record, whenever its start is killed or the power cut', async () => {
+  it('is never seen without its record, whenever it is killed or the power cut', async () => {
     let points = 0;
     for (let operations = 0; ; operations += 1) {
       const disk = await stoppedAfter(operations);

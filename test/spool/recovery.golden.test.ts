@@ -98,7 +98,8 @@ describe('the golden spool', () => {
     };
     expectBytes();
     const outcome = await recoverRun({ fs, layout, log: silentLogger }, RUN_ID);
-    // Its writer was on another host: nobody here can say that it is dead, but nobody holds its lock.
+    // Its writer was on another host: nobody here can say that it is dead, but nobody holds its
+    // lock.
     expect(outcome).toMatchObject({
       kind: 'recovered',
       record: { end: { streams: { stdout: { last: 11 }, stderr: { last: 4 } } } },

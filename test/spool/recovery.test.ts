@@ -114,7 +114,7 @@ describe('recovery', () => {
     }
   });
 
-  it('keeps intact frames before zeros or a damaged frame, as a power cut leaves them', async () => {
+  it('keeps intact frames before zeros or a damaged frame, left by a power cut', async () => {
     const damaged = frameOf(3, 'c\n').toString().replace('c\n', 'C\n');
     for (const tail of ['\0'.repeat(4096), damaged]) {
       const bench = new Bench();

@@ -102,7 +102,8 @@ describe('removeRun', () => {
         () => false,
       );
       const next = disk.afterKill();
-      // The record goes after the marks, so that what is left of a run is never taken for a new one.
+      // The record goes after the marks, so that what is left of a run is never taken for a new
+      // one.
       const files = next.files();
       if (files.includes(`${DIRECTORY}/marks.json`)) {
         expect(files).toContain(`${DIRECTORY}/run.json`);

@@ -62,7 +62,7 @@ describe('a run writer', () => {
     expect(orderOf('stderr')).toEqual([1, 2, 4]);
   });
 
-  it('tells totals, digests and the end in the record, and nothing that is not on disk', async () => {
+  it('tells totals, digests and the end in the record, of what is on disk', async () => {
     append(writer.stream('stdout'), 'a\nb\n');
     append(writer.stream('stderr'), 'c');
     const end = await writer.finish({ code: 3 });

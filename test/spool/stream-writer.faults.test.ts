@@ -148,7 +148,7 @@ describe('a failing disk', () => {
     }
   });
 
-  it('that cannot cut a torn tail loses entries until it can, and writes none behind it', async () => {
+  it('that cannot cut a torn tail loses entries, and writes none behind it', async () => {
     const writer = bench.newWriter();
     append(writer, 'a\n');
     bench.disk.faultOf = ({ kind }) =>
@@ -195,7 +195,7 @@ describe('a failing disk', () => {
     },
   );
 
-  it('ends a file whose sync failed: it takes no more entries, and only recovery seals it', async () => {
+  it('ends a file whose sync failed: no more entries, and only recovery seals it', async () => {
     const writer = bench.newWriter({ fsync: 'always' });
     append(writer, 'a\n');
     bench.disk.faultOf = ({ kind }) => (kind === 'datasyncNow' ? { code: 'EIO' } : undefined);

@@ -19,8 +19,8 @@ export interface ChildProgram {
 }
 
 /**
- * Makes a program of `test/support`, with the sources that it imports, ready to be started by Node. For
- * what belongs to a process: its umask, its locks, its death.
+ * Makes a program of `test/support`, with the sources that it imports, ready to be started by Node.
+ * For what belongs to a process: its umask, its locks, its death.
  *
  * @param name without its ending
  * @returns the path of a single file, which is gone when the test ends

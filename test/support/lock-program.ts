@@ -1,6 +1,6 @@
 /**
- * Takes and frees one lock as it is told: `acquire <path> <wall-clock ms>` waits for that moment first, so
- * that rivals start together.
+ * Takes and frees one lock as it is told: `acquire <path> <wall-clock ms>` waits for that moment
+ * first, so that rivals start together.
  */
 import { createInterface } from 'node:readline';
 import { acquireLock, type Lock } from '../../src/spool/lock.js';

@@ -1,6 +1,6 @@
 /**
- * What a simulated disk consists of: files and directories, each as programs see it and as it would be
- * found after a power cut.
+ * What a simulated disk consists of: files and directories, each as programs see it and as it would
+ * be found after a power cut.
  */
 
 /** A disk loses or keeps this much of a file at once. */
@@ -15,8 +15,8 @@ export type Node = SimulatedFile | SimulatedDirectory;
 const FATES = ['lost', 'kept', 'zeroed', 'torn', 'mixed'] as const;
 
 /**
- * A file. Its bytes survive a power cut once they are synced. A sync that fails drops them: a later one
- * succeeds without having written them, as on Linux.
+ * A file. Its bytes survive a power cut once they are synced. A sync that fails drops them: a later
+ * one succeeds without having written them, as on Linux.
  */
 export class SimulatedFile {
   readonly kind = 'file';

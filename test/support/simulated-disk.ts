@@ -15,11 +15,12 @@ import {
 import { Operations, systemError, type Operation } from './simulated-disk-operations.js';
 
 /**
- * A disk in memory that does to a program what real ones do once in a while. The same script, faults and
- * decisions give the same disk again.
+ * A disk in memory that does to a program what real ones do once in a while. The same script,
+ * faults and decisions give the same disk again.
  *
  * - It stops: after a chosen operation the process is dead, and every call throws.
- * - The power is cut: any subset of what was not synced is gone, written bytes and directory entries alike.
+ * - The power is cut: any subset of what was not synced is gone, written bytes and directory
+ *   entries alike.
  * - It fails: any operation with any error, an append with a part of it written.
  * - It is full: an append writes what fits, and fails.
  */

@@ -4,7 +4,8 @@ import type { Decide } from './simulated-disk-nodes.js';
  * Walks through what a series of decisions can come to: all of it where there are at most `limit`
  * outcomes, else that many seeded samples. Replayable: same limit, same seed, same outcomes.
  *
- * @param visit makes its choices by calling `decide`; the number of choices may depend on earlier ones
+ * @param visit makes its choices by calling `decide`; the number of choices may depend on earlier
+ * ones
  * @returns the number of outcomes that were visited
  */
 export async function visitOutcomes(

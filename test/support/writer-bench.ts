@@ -51,7 +51,9 @@ export class WriterBench {
     return segmentsOf(this.disk, 'stdout');
   }
 
-  /** As `segments`, after a look at S1 and S2: contiguous, intact, and named after their content. */
+  /**
+   * As `segments`, after a look at S1 and S2: contiguous, intact, and named after their content.
+   */
   checkedSegments(): FoundSegment[] {
     let next = 1;
     for (const { first, last, frames, end } of this.segments()) {
