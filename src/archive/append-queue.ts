@@ -24,8 +24,9 @@ export interface AppendRange extends FrameRun {
 }
 
 /**
- * A range that came before its predecessor is held this long. Its sender has several requests in flight,
- * and the one that is missing is a scheduling hiccup away; a real gap is answered after that.
+ * A range that came before its predecessor is held this long. Its sender has several requests in
+ * flight, and the one that is missing is a scheduling hiccup away; a real gap is answered after
+ * that.
  */
 const HOLD_MS = 1_000;
 
@@ -39,8 +40,8 @@ interface Waiting {
 }
 
 /**
- * Takes ranges of one stream in whatever order they arrive, one group at a time: all that are there and
- * continue one another share the syncs.
+ * Takes ranges of one stream in whatever order they arrive, one group at a time: all that are there
+ * and continue one another share the syncs.
  */
 export class AppendQueue {
   readonly #archive: StreamArchive;
@@ -139,8 +140,8 @@ export class AppendQueue {
 }
 
 /**
- * The part of a range beyond the mark; undefined when the part up to the mark is not what is stored. A
- * frame that straddles the mark is cut between two entries.
+ * The part of a range beyond the mark; undefined when the part up to the mark is not what is
+ * stored. A frame that straddles the mark is cut between two entries.
  */
 async function withoutOverlap(
   archive: StreamArchive,

@@ -35,8 +35,9 @@ function sizeOf(request: ExchangeRequest): number {
 }
 
 /**
- * The frames of a request, checked in the order in which the protocol answers: size, encoding, digest,
- * content. The frames are intact, contiguous, count their entries rightly, and are exactly the range.
+ * The frames of a request, checked in the order in which the protocol answers: size, encoding,
+ * digest, content. The frames are intact, contiguous, count their entries rightly, and are exactly
+ * the range.
  */
 export async function readAppend(
   request: ExchangeRequest,

@@ -7,7 +7,9 @@ import { runPath } from './layout.js';
 import type { Logger } from '../telemetry/log.js';
 import { RunArchive, type RunArchiveParts } from './run-archive.js';
 
-/** Each open run holds up to six descriptors. Runs beyond this are closed, the longest unused first. */
+/**
+ * Each open run holds up to six descriptors. Runs beyond this are closed, the longest unused first.
+ */
 const MAX_OPEN_RUNS = 64;
 
 export interface ArchiveParts {

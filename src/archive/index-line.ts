@@ -2,7 +2,8 @@ import { parseHeader, parseObject, type FrameHeader, type ParsedHeader } from '.
 import type { PlacedFrame } from '../frames/scan.js';
 
 /**
- * A line of the index: the frame's header, as it came, plus `at`, where its body begins in the `.log`:
+ * A line of the index: the frame's header, as it came, plus `at`, where its body begins in the
+ * `.log`:
  *
  *     {"v":1,"seq":413,"n":3,"t":"…","o":77,"len":42,"crc":"89abcdef","at":884213}\n
  *

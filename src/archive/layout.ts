@@ -6,7 +6,7 @@ import type { StreamName } from '../core/stream.js';
  *
  *     <dir>/<runId>/run.json             metadata; totals, digests and exit status once finished
  *     <dir>/<runId>/stdout.log           exactly the bytes that the command wrote
- *     <dir>/<runId>/stdout.index.jsonl   one line a frame: its header plus `at`, its offset in the .log
+ *     <dir>/<runId>/stdout.index.jsonl   one line a frame: its header and its offset in the .log
  */
 export function runPath(dir: string, runId: string): string {
   return join(dir, runId);

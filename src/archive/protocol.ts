@@ -28,12 +28,13 @@ export interface ProtocolStats {
 }
 
 /**
- * The native protocol, version 1, as a function: a request in, an answer out, against one archive. It knows
- * no sockets and no credentials. Both the receiver and the `dir:` destination use it, so that both keep the
- * same promises.
+ * The native protocol, version 1, as a function: a request in, an answer out, against one archive.
+ * It knows no sockets and no credentials. Both the receiver and the `dir:` destination use it, so
+ * that both keep the same promises.
  *
- * The checks come in a fixed order, so that each case has one answer; duplicates are answered before size
- * and encoding are looked at, because a client that lost an answer must never be refused for it.
+ * The checks come in a fixed order, so that each case has one answer; duplicates are answered
+ * before size and encoding are looked at, because a client that lost an answer must never be
+ * refused for it.
  */
 export class NativeProtocol {
   readonly stats: ProtocolStats = { requests: 0, entries: 0, bytes: 0 };

@@ -13,7 +13,10 @@ const NEWLINE = 0x0a;
  */
 export type TakeLine = (entry: IndexEntry, lineEnd: number) => boolean | Promise<boolean>;
 
-/** Hands on the whole lines of an index from the last to the first; lines that are not intact are skipped. */
+/**
+ * Hands on the whole lines of an index from the last to the first; lines that are not intact are
+ * skipped.
+ */
 export async function eachLineFromEnd(fs: FileSystem, path: string, take: TakeLine): Promise<void> {
   const file = await fs.openRead(path);
   try {

@@ -24,13 +24,14 @@ export interface StreamFiles {
 }
 
 /**
- * Where a stream stands after a kill or a power cut, from its two files: at the last intact line of the
- * index. Bytes are synced before their index lines are written, so a line whose body is in the log proves
- * everything before it, and finding it needs the end of the index alone, however long that is.
+ * Where a stream stands after a kill or a power cut, from its two files: at the last intact line of
+ * the index. Bytes are synced before their index lines are written, so a line whose body is in the
+ * log proves everything before it, and finding it needs the end of the index alone, however long
+ * that is.
  *
- * What lies beyond it in either file is cut: nobody was told that it is stored. Idempotent: if the process
- * dies here, the next recovery comes to the same end. Files that are missing are created. A log without a
- * single index line is not cut but set aside, and said: it may be all that is left.
+ * What lies beyond it in either file is cut: nobody was told that it is stored. Idempotent: if the
+ * process dies here, the next recovery comes to the same end. Files that are missing are created. A
+ * log without a single index line is not cut but set aside, and said: it may be all that is left.
  */
 export async function recoverStream(
   fs: FileSystem,

@@ -39,8 +39,8 @@ interface OpenStream {
 /**
  * One run of the archive: its record, the epoch that fences older uploaders, and its streams.
  *
- * An epoch is persisted before it is acted on, and a finish only after every digest was compared: who reads
- * `run.json` may rely on what it says. One process per run directory.
+ * An epoch is persisted before it is acted on, and a finish only after every digest was compared:
+ * who reads `run.json` may rely on what it says. One process per run directory.
  */
 export class RunArchive {
   readonly #parts: RunArchiveParts;
@@ -104,7 +104,9 @@ export class RunArchive {
     );
   }
 
-  /** Remembers an uploader's epoch. False when a newer one is known: that uploader is fenced off. */
+  /**
+   * Remembers an uploader's epoch. False when a newer one is known: that uploader is fenced off.
+   */
   async admit(epoch: number): Promise<boolean> {
     if (epoch > this.#record.epoch) await this.#change((record) => ({ ...record, epoch }));
     return epoch >= this.#record.epoch;
@@ -138,8 +140,8 @@ export class RunArchive {
   }
 
   /**
-   * Compares the totals with what is stored, and records them. The same totals again: finished. Appends
-   * that are under way come first, later ones wait.
+   * Compares the totals with what is stored, and records them. The same totals again: finished.
+   * Appends that are under way come first, later ones wait.
    */
   finish(totals: RunTotals): Promise<FinishOutcome> {
     const finishing = this.#finishing.then(() => this.#finishNow(totals));

@@ -6,8 +6,8 @@ import { parseObject } from '../frames/frame.js';
 import { recordPath } from './layout.js';
 
 /**
- * `run.json` of the archive: what the sender says of the run, the highest epoch seen, and once finished
- * the totals and digests that were proven, flat beside the metadata.
+ * `run.json` of the archive: what the sender says of the run, the highest epoch seen, and once
+ * finished the totals and digests that were proven, flat beside the metadata.
  *
  * What the sender says is kept as it came; only what the archive itself decides by is checked.
  */
@@ -23,7 +23,9 @@ export interface ArchiveRecord {
 
 const OWN_FIELDS = ['epoch', 'streams', 'exit', 'gaps', 'endedAt', 'finishedAt'] as const;
 
-/** Durable before anything is answered by it. @throws the system error; the old record is intact. */
+/**
+ * Durable before anything is answered by it. @throws the system error; the old record is intact.
+ */
 export async function writeArchiveRecord(
   fs: FileSystem,
   directory: string,

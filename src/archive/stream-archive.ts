@@ -26,15 +26,15 @@ export interface StreamArchiveParts {
 }
 
 /**
- * One stream of a run in the archive: the `.log`, its index, and the mark, which is the last sequence in
- * the index.
+ * One stream of a run in the archive: the `.log`, its index, and the mark, which is the last
+ * sequence in the index.
  *
- * - The bytes are synced before their index lines are written, and the index is synced before the mark
- *   moves. So what was acknowledged survives a power cut.
- * - If the process dies between any two steps, opening goes back to the last intact index line: the mark is
- *   the same after a kill at any moment (`recovery.ts`).
- * - An append that fails leaves files of which the page cache may say more than the disk. Nothing of it
- *   is believed: the next opening is told the state to go back to.
+ * - The bytes are synced before their index lines are written, and the index is synced before the
+ *   mark moves. So what was acknowledged survives a power cut.
+ * - If the process dies between any two steps, opening goes back to the last intact index line: the
+ *   mark is the same after a kill at any moment (`recovery.ts`).
+ * - An append that fails leaves files of which the page cache may say more than the disk. Nothing
+ *   of it is believed: the next opening is told the state to go back to.
  * - One process per archive: this class does not guard against a second one.
  */
 export class StreamArchive {
@@ -65,7 +65,8 @@ export class StreamArchive {
   /**
    * Opens and recovers it, or creates it empty.
    *
-   * @param known the state before an append that failed; what the files say beyond it is not believed
+   * @param known the state before an append that failed; what the files say beyond it is not
+   *   believed
    * @throws the system error; nothing that was acknowledged is lost
    */
   static async open(
@@ -101,8 +102,8 @@ export class StreamArchive {
   /**
    * Appends frames that continue the mark, durably; several runs of them share the syncs.
    *
-   * @throws the system error. The files may hold more than the mark says then: close it, and open it
-   *   again, which cuts them back.
+   * @throws the system error. The files may hold more than the mark says then: close it, and open
+   *   it again, which cuts them back.
    */
   async append(runs: readonly FrameRun[]): Promise<void> {
     assert(!this.#isBroken, 'a stream whose files failed is opened again before it is used');
@@ -136,15 +137,17 @@ export class StreamArchive {
     this.#digest = digest;
   }
 
-  /** Hex digest of everything in the `.log`; reads it again where a restart lost the running one. */
+  /**
+   * Hex digest of everything in the `.log`; reads it again where a restart lost the running one.
+   */
   async sha256(): Promise<string> {
     this.#digest ??= await this.#digestOfFile();
     return this.#digest.copy().digest('hex');
   }
 
   /**
-   * Whether these bytes are what is stored from a sequence on to the mark: the check before an overlap is
-   * skipped.
+   * Whether these bytes are what is stored from a sequence on to the mark: the check before an
+   * overlap is skipped.
    */
   async holds(from: number, parts: readonly Buffer[]): Promise<boolean> {
     const expected = Buffer.concat(parts);

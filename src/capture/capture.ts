@@ -9,8 +9,9 @@ import { StreamIntake } from './stream-intake.js';
 import { FallbackReader, PipeReader, type StreamReader } from './stream-reader.js';
 
 /**
- * How long to go on reading for descendants that keep the pipes open after the command has ended. As
- * s6-log waits for the rest of a line: long enough for a last word, short enough not to be felt as a hang.
+ * How long to go on reading for descendants that keep the pipes open after the command has ended.
+ * As s6-log waits for the rest of a line: long enough for a last word, short enough not to be felt
+ * as a hang.
  */
 const DESCENDANTS_WAIT_MS = 2_000;
 
@@ -43,9 +44,9 @@ export interface CaptureEnd {
 /**
  * Starts the command and captures both of its streams.
  *
- * A run is complete when the command has exited *and* its streams are drained, within a limit: `exit`
- * alone comes before the last output is read, and waiting for the end of the streams without a limit
- * hangs as long as any descendant holds them.
+ * A run is complete when the command has exited *and* its streams are drained, within a limit:
+ * `exit` alone comes before the last output is read, and waiting for the end of the streams without
+ * a limit hangs as long as any descendant holds them.
  *
  * @throws ShipperError of `startChild`; nothing was captured then
  */

@@ -37,10 +37,11 @@ export interface Child {
  * Starts the command: no shell, stdin inherited and never touched, the environment ours without
  * the token, and with `SHIPPER_RUN_ID`.
  *
- * With a terminal it stays in our process group, so that Ctrl-C, Ctrl-Z and reading keys work as without
- * us. Without one it gets a session of its own, so that a signal reaches all of it.
+ * With a terminal it stays in our process group, so that Ctrl-C, Ctrl-Z and reading keys work as
+ * without us. Without one it gets a session of its own, so that a signal reaches all of it.
  *
- * @throws ShipperError `command-not-found`, `command-not-executable` or `spawn-failed`; nothing runs then
+ * @throws ShipperError `command-not-found`, `command-not-executable` or `spawn-failed`; nothing
+ *   runs then
  */
 export async function startChild(settings: ChildSettings): Promise<Child> {
   const { command, environment, runId, output } = settings;

@@ -12,12 +12,12 @@ export interface Pipe {
 }
 
 /**
- * Real pipes for a child. Node's own "pipes" are sockets, on which `echo > /dev/stdout`,
- * `tee /dev/stderr` and the like fail with ENXIO. A FIFO that was opened at both ends and unlinked is a
+ * Real pipes for a child. Node's own "pipes" are sockets, on which `echo > /dev/stdout`, `tee
+ * /dev/stderr` and the like fail with ENXIO. A FIFO that was opened at both ends and unlinked is a
  * pipe like a shell's.
  *
- * The names live in a private directory for a few milliseconds and are gone before the child starts.
- * Undefined where FIFOs cannot be made: the caller falls back to Node's pipes.
+ * The names live in a private directory for a few milliseconds and are gone before the child
+ * starts. Undefined where FIFOs cannot be made: the caller falls back to Node's pipes.
  */
 export function openPipes(count: number): readonly Pipe[] | undefined {
   let directory: string | undefined;

@@ -4,18 +4,18 @@ const NEWLINE = 0x0a;
 const INITIAL_HELD_BYTES = 4 * 1024;
 
 /**
- * Takes the entries of one read. The parts are valid only during the call: one is the reader's reused
- * buffer, the other holds bytes of earlier reads.
+ * Takes the entries of one read. The parts are valid only during the call: one is the reader's
+ * reused buffer, the other holds bytes of earlier reads.
  */
 export type EntrySink = (parts: readonly Buffer[], entries: number) => void;
 
 /**
- * Turns reads, which end anywhere, into entries, which do not: complete lines go on in the same turn that
- * read them, as one call per read, and the unfinished last line is held back.
+ * Turns reads, which end anywhere, into entries, which do not: complete lines go on in the same
+ * turn that read them, as one call per read, and the unfinished last line is held back.
  *
- * A line of more than `maxEntryBytes` becomes entries that continue one another, each but the last of
- * exactly that length, wherever the reads were cut. So memory is bounded whatever the line length, and the
- * bytes of all entries, concatenated, are the bytes that were pushed.
+ * A line of more than `maxEntryBytes` becomes entries that continue one another, each but the last
+ * of exactly that length, wherever the reads were cut. So memory is bounded whatever the line
+ * length, and the bytes of all entries, concatenated, are the bytes that were pushed.
  */
 export class LineAssembler {
   readonly #maxEntryBytes: number;

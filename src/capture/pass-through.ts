@@ -9,8 +9,8 @@ const WOULD_BLOCK_RETRY_MS = 5;
  * Copies a stream's bytes to our own stdout or stderr, exactly, at the pace of whoever reads them.
  *
  * - A reader that stalls holds the child back, as it would without us, and nothing else: writes to
- *   pipes, sockets and terminals go through the thread pool, so the event loop never blocks on them, and the
- *   descriptor is never made non-blocking, which all who share it would feel.
+ *   pipes, sockets and terminals go through the thread pool, so the event loop never blocks on
+ *   them, and the descriptor is never made non-blocking, which all who share it would feel.
  * - A reader that has gone (EPIPE), or a full disk behind us, ends the copy and not the run.
  */
 export class PassThrough {
@@ -28,8 +28,8 @@ export class PassThrough {
   }
 
   /**
-   * Writes the bytes, after those of earlier calls. They may be reused when this returns undefined, or
-   * else once the promise resolves; it never rejects.
+   * Writes the bytes, after those of earlier calls. They may be reused when this returns undefined,
+   * or else once the promise resolves; it never rejects.
    */
   write(bytes: Buffer): Promise<void> | undefined {
     if (this.#isBroken || bytes.length === 0) return undefined;

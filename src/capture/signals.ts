@@ -7,8 +7,9 @@ const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
 const FROM_TERMINAL: ReadonlySet<string> = new Set(['SIGINT', 'SIGQUIT']);
 
 /**
- * Passes signals on to the command and survives them, so that its output and its end are captured. Is in
- * place before the command starts: a signal that comes earlier is passed on as soon as there is a child.
+ * Passes signals on to the command and survives them, so that its output and its end are captured.
+ * Is in place before the command starts: a signal that comes earlier is passed on as soon as there
+ * is a child.
  */
 export class SignalForwarder {
   readonly #handlers = new Map<NodeJS.Signals, () => void>();

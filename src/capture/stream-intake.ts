@@ -13,8 +13,8 @@ export interface StreamIntakeParts {
 }
 
 /**
- * Where the reads of one stream go, whoever reads: to disk, and then to our own output, in the same turn
- * of the event loop.
+ * Where the reads of one stream go, whoever reads: to disk, and then to our own output, in the same
+ * turn of the event loop.
  */
 export class StreamIntake {
   readonly #parts: StreamIntakeParts;
@@ -29,9 +29,9 @@ export class StreamIntake {
   }
 
   /**
-   * Takes one read. Undefined: go on, the chunk may be reused. A promise: read on, and reuse the chunk,
-   * only once it resolves, because our own output or the disk cannot take more. So the child waits in the
-   * kernel, as it would without us, and memory stays bounded.
+   * Takes one read. Undefined: go on, the chunk may be reused. A promise: read on, and reuse the
+   * chunk, only once it resolves, because our own output or the disk cannot take more. So the child
+   * waits in the kernel, as it would without us, and memory stays bounded.
    */
   take(chunk: Buffer): Promise<void> | undefined {
     const heldBefore = this.#assembler.heldBytes;

@@ -7,7 +7,9 @@ import type { StreamIntake } from './stream-intake.js';
 /** A pipe holds 64 KiB on Linux; a larger buffer was measured to give nothing. */
 const READ_BUFFER_BYTES = 64 * 1024;
 
-/** The largest pipe that Linux gives to ordinary users: no pipe holds more that was written before. */
+/**
+ * The largest pipe that Linux gives to ordinary users: no pipe holds more that was written before.
+ */
 const PIPE_MAX_BYTES = 1024 * 1024;
 
 /** Reads one stream of the child into its intake. */
@@ -17,8 +19,9 @@ export interface StreamReader {
   /** Resolves when everything that was read is on disk and in our own output. */
   readonly settled: Promise<void>;
   /**
-   * Takes what is in the pipe now, without waiting. After the child's exit that is everything that the
-   * child itself has written, also when a descendant keeps the pipe open or our own output is stalled.
+   * Takes what is in the pipe now, without waiting. After the child's exit that is everything that
+   * the child itself has written, also when a descendant keeps the pipe open or our own output is
+   * stalled.
    */
   takeWhatIsThere(): void;
   /** Stops reading although the pipe is still open. Who writes to it afterwards gets SIGPIPE. */

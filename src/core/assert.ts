@@ -2,7 +2,8 @@
  * States a fact that only a bug in this program can break. It stops the operation at once, before a
  * broken invariant reaches the disk.
  *
- * @throws Error named `AssertionError` when `condition` is false; nothing was changed by the caller.
+ * @throws Error named `AssertionError` when `condition` is false; nothing was changed by the
+ *   caller.
  */
 export function assert(condition: boolean, fact: string): asserts condition {
   if (condition) return;

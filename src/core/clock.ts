@@ -20,8 +20,8 @@ class SystemClock implements Clock {
   #anchorMs = performance.timeOrigin;
 
   /**
-   * `Date.now` alone has only milliseconds. An anchor plus the monotonic clock has ns, and is anchored
-   * anew when the wall clock was stepped.
+   * `Date.now` alone has only milliseconds. An anchor plus the monotonic clock has ns, and is
+   * anchored anew when the wall clock was stepped.
    */
   wallNs(): bigint {
     const sinceOriginMs = performance.now();

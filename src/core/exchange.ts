@@ -1,6 +1,6 @@
 /**
- * One request and its answer, as values: what a sink encodes, what a transport carries, and what the
- * protocol answers. HTTP-shaped, but nothing here knows sockets.
+ * One request and its answer, as values: what a sink encodes, what a transport carries, and what
+ * the protocol answers. HTTP-shaped, but nothing here knows sockets.
  */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST';

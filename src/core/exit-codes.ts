@@ -1,6 +1,6 @@
 /**
- * Every exit status of shipper's own (sysexits.h where one fits; 125–127 as `env` and `timeout` do).
- * The README's table is generated from here. An unknown code means failure.
+ * Every exit status of shipper's own (sysexits.h where one fits; 125–127 as `env` and `timeout`
+ * do). The README's table is generated from here. An unknown code means failure.
  */
 export const EXIT = {
   ok: 0,

@@ -93,7 +93,9 @@ export const DEFAULTS: Options = {
 
 const DAY_MS = 24 * HOUR_MS;
 
-/** One row per member of `Options`: a member without a row, or a row without one, does not compile. */
+/**
+ * One row per member of `Options`: a member without a row, or a row without one, does not compile.
+ */
 export const OPTION_TABLE: Readonly<Record<keyof Options, OptionSpec>> = {
   spool: {
     name: 'spool',

@@ -2,8 +2,8 @@ import type { ExitStatus, RunTotals, StreamTotals } from './run.js';
 import { isStreamName, type StreamName } from './stream.js';
 
 /**
- * The final record in an object of unknown origin: a `run.json` or the body of a finish. Undefined when it
- * is none. Other fields are left to others.
+ * The final record in an object of unknown origin: a `run.json` or the body of a finish. Undefined
+ * when it is none. Other fields are left to others.
  */
 export function parseTotals(fields: Readonly<Record<string, unknown>>): RunTotals | undefined {
   const { gaps, endedAt } = fields;

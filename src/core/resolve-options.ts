@@ -24,10 +24,11 @@ interface Source {
 }
 
 /**
- * Raw → resolved, once: flag > environment > default. An option of another command keeps its default.
+ * Raw → resolved, once: flag > environment > default. An option of another command keeps its
+ * default.
  *
- * @throws ShipperError `usage` for a flag and `config` for a variable whose value does not parse; the
- *   message names the option, the value and an example. Nothing was started.
+ * @throws ShipperError `usage` for a flag and `config` for a variable whose value does not parse;
+ *   the message names the option, the value and an example. Nothing was started.
  */
 export function resolveOptions(
   command: CommandName,

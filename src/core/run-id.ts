@@ -7,8 +7,8 @@ const RANDOM_CHARS = 16;
 const PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /**
- * A new run id: a ULID (48 bits of time, 80 of randomness). It is unique by its random part; the time
- * part only sorts, so a clock that jumps can never make two runs share an id.
+ * A new run id: a ULID (48 bits of time, 80 of randomness). It is unique by its random part; the
+ * time part only sorts, so a clock that jumps can never make two runs share an id.
  */
 export function newRunId(wallMs: number): string {
   let time = '';

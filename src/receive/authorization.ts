@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * Whether an `Authorization` header carries the token. Compared by digest and in constant time, so that
- * neither the length nor the first wrong character can be measured.
+ * Whether an `Authorization` header carries the token. Compared by digest and in constant time, so
+ * that neither the length nor the first wrong character can be measured.
  */
 export function isAuthorized(header: string | undefined, token: string | undefined): boolean {
   if (token === undefined) return true;

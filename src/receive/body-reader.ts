@@ -9,7 +9,8 @@ export type BodyReading =
   | { readonly kind: 'stalled' };
 
 /**
- * Gathers a body into one buffer of exactly its announced length: no chunk list, no copy at the end.
+ * Gathers a body into one buffer of exactly its announced length: no chunk list, no copy at the
+ * end.
  *
  * @param lengthBytes as announced; the caller has bounded it
  * @param idleLimitMs longest pause between two parts: a slow client is served, a silent one is not

@@ -1,6 +1,6 @@
 /**
- * Bounds the bytes of request bodies in memory. Who finds no room waits in line, unread: its sender is held
- * back by TCP.
+ * Bounds the bytes of request bodies in memory. Who finds no room waits in line, unread: its sender
+ * is held back by TCP.
  */
 export class MemoryGate {
   #freeBytes: number;

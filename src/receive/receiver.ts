@@ -17,7 +17,10 @@ const BODIES_MAX_BYTES = 32 * MIB;
 /** Larger reads than the usual 16 KiB: a batch has megabytes. */
 const SOCKET_BUFFER_BYTES: number = MIB;
 
-/** Well above the 2 s for which clients of ours keep an idle connection, so that they close it first. */
+/**
+ * Well above the 2 s for which clients of ours keep an idle connection, so that they close it
+ * first.
+ */
 const KEEP_ALIVE_MS = 15 * SECOND_MS;
 
 /** For a head, and between two parts of a body: a slow client is served, a silent one is not. */
@@ -42,8 +45,8 @@ export interface Receiver {
 }
 
 /**
- * Serves the native protocol over HTTP: this file knows sockets, heads, bodies and credentials, and hands
- * each request as a value to the protocol.
+ * Serves the native protocol over HTTP: this file knows sockets, heads, bodies and credentials, and
+ * hands each request as a value to the protocol.
  *
  * @throws ShipperError `listen-failed`
  */

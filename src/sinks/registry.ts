@@ -18,7 +18,8 @@ const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
 /**
  * The destination that a `--to` names.
  *
- * @throws ShipperError `config`: the scheme is unknown, the URL does not parse, or it holds credentials
+ * @throws ShipperError `config`: the scheme is unknown, the URL does not parse, or it holds
+ *   credentials
  */
 export function parseSink(url: string): Sink {
   const scheme = /^([a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();

@@ -1,11 +1,15 @@
 import { HOUR_MS } from '../core/units.js';
 
-/** A server that asks for more has a wrong clock or a wrong configuration: probe once an hour at least. */
+/**
+ * A server that asks for more has a wrong clock or a wrong configuration: probe once an hour at
+ * least.
+ */
 const LONGEST_MS = HOUR_MS;
 
 /**
- * `Retry-After` in milliseconds, in both forms of RFC 9110: seconds, or a date. The date is compared with
- * the answer's own `Date`, so that a clock that differs from the server's changes nothing.
+ * `Retry-After` in milliseconds, in both forms of RFC 9110: seconds, or a date. The date is
+ * compared with the answer's own `Date`, so that a clock that differs from the server's changes
+ * nothing.
  *
  * Undefined when the header is missing or unreadable; a date that is past means 0.
  */

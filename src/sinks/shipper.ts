@@ -22,14 +22,16 @@ import type {
 } from './sink.js';
 
 /**
- * The native dialect: range-acknowledged frames, version 1. The only proof is `Shipper-Accepted`, the mark
- * of the stream, durable at the destination; a 2xx without a plausible one is an unknown outcome.
+ * The native dialect: range-acknowledged frames, version 1. The only proof is `Shipper-Accepted`,
+ * the mark of the stream, durable at the destination; a 2xx without a plausible one is an unknown
+ * outcome.
  */
 const NATIVE: Capabilities = {
   // What every receiver of ours takes; it may take more.
   maxBatchBytes: 8 * 1024 * 1024,
-  // Range acknowledgements make several batches of one stream converge, in whatever order they arrive.
-  // One under way hides the other's sync; more would hold 8 MiB each and were measured to gain nothing.
+  // Range acknowledgements make several batches of one stream converge, in whatever order they
+  // arrive. One under way hides the other's sync; more would hold 8 MiB each and were measured to
+  // gain nothing.
   maxInFlightPerStream: 2,
 };
 
@@ -65,7 +67,9 @@ function encode(batch: Batch, prefix: string): ExchangeRequest {
   };
 }
 
-/** Of a record only what describes the run: where the spool delivers it is nobody else's business. */
+/**
+ * Of a record only what describes the run: where the spool delivers it is nobody else's business.
+ */
 function metadataOf(run: RunMetadata): RunMetadata {
   const { v, id, name, command, labels, host, pid, startedAt, shipperVersion } = run;
   return { v, id, name, command, labels, host, pid, startedAt, shipperVersion };
@@ -196,7 +200,9 @@ function acceptedMark(answer: ExchangeResponse): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The last part of an RFC 9457 problem's `type`; undefined where the answer is no problem document. */
+/**
+ * The last part of an RFC 9457 problem's `type`; undefined where the answer is no problem document.
+ */
 function problemOf(answer: ExchangeResponse): string | undefined {
   if (answer.headers['content-type']?.startsWith('application/problem+json') !== true)
     return undefined;

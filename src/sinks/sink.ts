@@ -4,8 +4,8 @@ import type { StreamName } from '../core/stream.js';
 import type { PlacedFrame } from '../frames/scan.js';
 
 /**
- * A destination: what it takes and how to read its answers. All of it is pure: one engine in `upload/`
- * owns retry, back-off, halving, marks and pausing, and no sink sleeps or loops.
+ * A destination: what it takes and how to read its answers. All of it is pure: one engine in
+ * `upload/` owns retry, back-off, halving, marks and pausing, and no sink sleeps or loops.
  */
 export interface Sink {
   /** The URL without credentials: how the destination is called in marks, status and messages. */
@@ -27,7 +27,9 @@ export type Endpoint =
 export interface Capabilities {
   /** Bytes in one request that the destination takes for certain. */
   readonly maxBatchBytes: number;
-  /** Batches of one stream that may be under way at once; more than 1 needs range acknowledgement. */
+  /**
+   * Batches of one stream that may be under way at once; more than 1 needs range acknowledgement.
+   */
   readonly maxInFlightPerStream: number;
 }
 
@@ -66,7 +68,10 @@ export type Verdict =
   | Reopen
   | Stop;
 
-/** The destination does not know the run (any more): open it again, and go on from the marks it tells. */
+/**
+ * The destination does not know the run (any more): open it again, and go on from the marks it
+ * tells.
+ */
 export interface Reopen {
   readonly kind: 'reopen';
   readonly reason: string;

@@ -36,9 +36,9 @@ interface Position {
 }
 
 /**
- * Cuts the sealed segments of one stream into batches: small neighbours travel together, a large segment in
- * several pieces cut between frames. Files are read straight into the buffer that is sent, and are not held
- * open.
+ * Cuts the sealed segments of one stream into batches: small neighbours travel together, a large
+ * segment in several pieces cut between frames. Files are read straight into the buffer that is
+ * sent, and are not held open.
  */
 export class BatchReader {
   readonly #fs: FileSystem;
@@ -212,7 +212,9 @@ class Filler {
     return this.#frames.length === 0 || this.#bytes + frame.end - frame.start <= this.#maxBytes;
   }
 
-  /** Frames that are passed over leave a hole in front: it is closed, so that the body is one piece. */
+  /**
+   * Frames that are passed over leave a hole in front: it is closed, so that the body is one piece.
+   */
   #place(frame: PlacedFrame, target: Buffer): void {
     const length = frame.end - frame.start;
     const at = this.#bytes;

@@ -9,7 +9,9 @@ import { readRunRecord, type RunRecord } from '../spool/run-record.js';
 import type { Destination } from './destination.js';
 import { RunDelivery, type RunDeliveryParts } from './run-delivery.js';
 
-/** More runs at once would only hold memory and descriptors; the others follow as these are done. */
+/**
+ * More runs at once would only hold memory and descriptors; the others follow as these are done.
+ */
 const MAX_HELD_RUNS = 256;
 
 /** Why a run of the spool is not delivered by us. */
@@ -33,8 +35,8 @@ interface Held {
 }
 
 /**
- * The runs that this process delivers: it takes the uploader's lock of each, recovers those whose wrapper
- * was killed, and lets go of what is done.
+ * The runs that this process delivers: it takes the uploader's lock of each, recovers those whose
+ * wrapper was killed, and lets go of what is done.
  */
 export class Claims {
   readonly #parts: ClaimsParts;
@@ -74,8 +76,8 @@ export class Claims {
   }
 
   /**
-   * Records and removes what was confirmed, and lets go of what is finished. Returns how many runs are
-   * done. A disk that refuses costs time only: it is said once, and tried again the next time.
+   * Records and removes what was confirmed, and lets go of what is finished. Returns how many runs
+   * are done. A disk that refuses costs time only: it is said once, and tried again the next time.
    */
   async tidy(): Promise<number> {
     let done = 0;

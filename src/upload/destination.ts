@@ -48,7 +48,10 @@ export class Destination {
     this.#parts = parts;
   }
 
-  /** Whether another request may start now. While there is trouble, one at a time looks whether it lasts. */
+  /**
+   * Whether another request may start now. While there is trouble, one at a time looks whether it
+   * lasts.
+   */
   get isReady(): boolean {
     if (this.#parts.clock.monotonicMs() < this.#blockedUntilMs) return false;
     return this.#active < (this.#failures > 0 ? 1 : this.#parts.maxInFlight);
@@ -74,7 +77,10 @@ export class Destination {
     return this.#lastError;
   }
 
-  /** Takes one of the places for requests, from the reading of a batch to the working in of its answer. */
+  /**
+   * Takes one of the places for requests, from the reading of a batch to the working in of its
+   * answer.
+   */
   async occupy(work: () => Promise<void>): Promise<void> {
     this.#active += 1;
     try {

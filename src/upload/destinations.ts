@@ -19,7 +19,9 @@ export interface DestinationsParts {
   readonly maxInFlight: number;
 }
 
-/** The destinations of this process by URL: runs that go to the same one share its state of trouble. */
+/**
+ * The destinations of this process by URL: runs that go to the same one share its state of trouble.
+ */
 export class Destinations {
   readonly #parts: DestinationsParts;
   readonly #byId = new Map<string, Destination>();

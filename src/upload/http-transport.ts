@@ -28,8 +28,8 @@ const KEEP_ALIVE_MS = 2 * SECOND_MS;
 const ANSWER_MAX_BYTES = 1024 * 1024;
 
 /**
- * HTTP by undici: pooled connections, one request at a time on each, bodies with a length, no redirects, and
- * no retry of the library's (it sends a POST twice that had arrived).
+ * HTTP by undici: pooled connections, one request at a time on each, bodies with a length, no
+ * redirects, and no retry of the library's (it sends a POST twice that had arrived).
  *
  * undici is loaded with the first request: it takes 100 ms, and the command starts before that.
  */
@@ -113,8 +113,8 @@ export class HttpTransport implements Transport {
 }
 
 /**
- * A server that closes the connection after its answer says so in the turns that follow. A request sent
- * before that is lost half the time (measured); two turns later undici knows.
+ * A server that closes the connection after its answer says so in the turns that follow. A request
+ * sent before that is lost half the time (measured); two turns later undici knows.
  */
 async function settledSocket(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -139,7 +139,9 @@ function flatHeaders(headers: Dispatcher.ResponseData['headers']): Record<string
   return flat;
 }
 
-/** Built from code and message of the error alone: it may carry the request, and with it the token. */
+/**
+ * Built from code and message of the error alone: it may carry the request, and with it the token.
+ */
 function failureOf(error: unknown): ExchangeFailure {
   const causes = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
   const first = causes[0];

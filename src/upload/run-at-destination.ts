@@ -23,8 +23,9 @@ export interface RunAtDestinationParts {
 type Phase = 'unopened' | 'open' | 'finished' | 'stopped';
 
 /**
- * One run on its way to one destination: it is opened, its streams are sent, it is finished. Each of these
- * is one request at a time, or one batch, so that the loop that calls `step` keeps turns fair.
+ * One run on its way to one destination: it is opened, its streams are sent, it is finished. Each
+ * of these is one request at a time, or one batch, so that the loop that calls `step` keeps turns
+ * fair.
  */
 export class RunAtDestination {
   readonly destination: Destination;
@@ -59,8 +60,8 @@ export class RunAtDestination {
   }
 
   /**
-   * Up to where the spool may forget the stream. Before the destination was asked that is nowhere: it may
-   * have lost what it had confirmed, and the spool may still have it.
+   * Up to where the spool may forget the stream. Before the destination was asked that is nowhere:
+   * it may have lost what it had confirmed, and the spool may still have it.
    */
   settled(stream: StreamName): number {
     if (this.#phase === 'finished') return Number.POSITIVE_INFINITY;
@@ -85,8 +86,8 @@ export class RunAtDestination {
   }
 
   /**
-   * Does the next thing that can be done now: undefined when there is nothing. The promise resolves when
-   * its answer is worked in; it never rejects but for defects.
+   * Does the next thing that can be done now: undefined when there is nothing. The promise resolves
+   * when its answer is worked in; it never rejects but for defects.
    */
   step(): Promise<void> | undefined {
     if (this.#isAsking || this.#phase === 'finished' || this.#phase === 'stopped') return undefined;
@@ -123,14 +124,15 @@ export class RunAtDestination {
   }
 
   /**
-   * A mark below one that was confirmed means that the destination has lost entries. What the spool still
-   * has is sent again; if that is not all of them, going on would hide the hole.
+   * A mark below one that was confirmed means that the destination has lost entries. What the spool
+   * still has is sent again; if that is not all of them, going on would hide the hole.
    */
   #hasLostForGood(marks: Readonly<Partial<Record<StreamName, number>>>): boolean {
     for (const [stream, reader] of this.#parts.readers) {
       const [had, has] = [this.#marks.marks[stream] ?? 0, marks[stream] ?? 0];
       if (has >= had) continue;
-      const lost = `it has lost what it had confirmed: ${stream} ${String(has + 1)} to ${String(had)}`;
+      const entries = `${stream} ${String(has + 1)} to ${String(had)}`;
+      const lost = `it has lost what it had confirmed: ${entries}`;
       if ((reader.firstSealed ?? Number.POSITIVE_INFINITY) > has + 1) {
         this.#stopRun(lost, 'restore it, or deliver the rest elsewhere');
         return true;
@@ -198,7 +200,7 @@ export class RunAtDestination {
       case 'split':
         if (sender.halve(batch)) return;
         this.#stopRun(
-          `${verdict.reason}, not even entries ${String(batch.first)} to ${String(batch.last)} alone`,
+          `${verdict.reason}, not even ${String(batch.first)} to ${String(batch.last)} alone`,
           'they stay in the spool',
         );
         return;
@@ -258,8 +260,8 @@ export class RunAtDestination {
   }
 
   /**
-   * Of a run whose end nobody saw, the spool may know less than the destination: what was confirmed and
-   * removed before a kill is known there alone.
+   * Of a run whose end nobody saw, the spool may know less than the destination: what was confirmed
+   * and removed before a kill is known there alone.
    */
   #totals(): RunTotals | undefined {
     const { end } = this.#record;

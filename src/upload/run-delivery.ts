@@ -21,14 +21,14 @@ interface Way {
 }
 
 /**
- * A run that this process delivers, under the uploader's lock: it looks at the directory, and removes what
- * every destination has confirmed.
+ * A run that this process delivers, under the uploader's lock: it looks at the directory, and
+ * removes what every destination has confirmed.
  *
  * If the process dies
  * - after an answer, before the marks are written: the destination tells its mark again;
  * - after the marks, before the removal: segments that a mark covers are removed, not sent;
- * - after the last removal, before `run.json` goes: the run is finished at every destination, and the next
- *   uploader removes it.
+ * - after the last removal, before `run.json` goes: the run is finished at every destination, and
+ *   the next uploader removes it.
  */
 export class RunDelivery {
   readonly id: string;

@@ -5,12 +5,12 @@ import type { BatchReader, BatchReading, ReadBatch } from './batch-reader.js';
 import type { BufferPool } from './buffer-pool.js';
 
 /**
- * One stream on its way to one destination: what is confirmed (the mark), what was sent (the cursor), and
- * what is under way.
+ * One stream on its way to one destination: what is confirmed (the mark), what was sent (the
+ * cursor), and what is under way.
  *
- * The mark only ever rises, by what the destination has said. After anything else than a full acceptance
- * nothing new is sent until every request is back; then sending goes on after the mark. Repeats are
- * harmless where ranges are acknowledged, so this converges whatever was lost.
+ * The mark only ever rises, by what the destination has said. After anything else than a full
+ * acceptance nothing new is sent until every request is back; then sending goes on after the mark.
+ * Repeats are harmless where ranges are acknowledged, so this converges whatever was lost.
  */
 export class StreamSender {
   readonly stream: StreamName;
@@ -123,7 +123,9 @@ export class StreamSender {
     this.#isRewinding = true;
   }
 
-  /** It was too large: the next one is at most half of it. False when it was a single frame already. */
+  /**
+   * It was too large: the next one is at most half of it. False when it was a single frame already.
+   */
   halve(batch: Batch): boolean {
     this.refused();
     this.#maxBytes = Math.max(1, Math.floor(batch.body.length / 2));

@@ -2,8 +2,8 @@ import { ShipperError, reasonOf } from '../core/errors.js';
 import type { FileSystem } from '../disk/file-system.js';
 
 /**
- * The bearer token, from a file or from the environment, and from nowhere else: a command line is seen by
- * everybody. The file is read again when the token is refused, so that it can be rotated.
+ * The bearer token, from a file or from the environment, and from nowhere else: a command line is
+ * seen by everybody. The file is read again when the token is refused, so that it can be rotated.
  */
 export class TokenSource {
   readonly #fs: FileSystem;

@@ -4,7 +4,9 @@ import type { Claims } from './claims.js';
 import type { Destination, DestinationStats } from './destination.js';
 import type { Wakeup } from './wakeup.js';
 
-/** A lost ring of the bell costs at most this. Idle, a look is one small directory listing per run. */
+/**
+ * A lost ring of the bell costs at most this. Idle, a look is one small directory listing per run.
+ */
 const RESCAN_MS = 2 * SECOND_MS;
 
 /** A stop waits this long for answers that are on their way, so that they are remembered. */
@@ -37,9 +39,9 @@ export type UploadEnd =
   | 'stopped';
 
 /**
- * Delivers in cycles. Each begins with a look at the spool and lasts until nothing is left or its deadline
- * has passed; then what was confirmed is removed, others get a turn, and the next begins. Requests under way
- * carry over, so one that hangs holds up nothing but itself.
+ * Delivers in cycles. Each begins with a look at the spool and lasts until nothing is left or its
+ * deadline has passed; then what was confirmed is removed, others get a turn, and the next begins.
+ * Requests under way carry over, so one that hangs holds up nothing but itself.
  */
 export class Uploader {
   readonly #parts: UploaderParts;
@@ -94,7 +96,9 @@ export class Uploader {
     return undefined;
   }
 
-  /** Starts what can be started until nothing is left, the deadline has passed, or there is news. */
+  /**
+   * Starts what can be started until nothing is left, the deadline has passed, or there is news.
+   */
   async #work(endsMs: number): Promise<void> {
     const { clock, wakeup } = this.#parts;
     for (;;) {
@@ -172,7 +176,10 @@ export class Uploader {
     return isRefused && this.#underWay.size === 0 ? 'refused' : undefined;
   }
 
-  /** Until something can be done by itself: a destination's back-off, an ending's limit, or a rescan. */
+  /**
+   * Until something can be done by itself: a destination's back-off, an ending's limit, or a
+   * rescan.
+   */
   #restMs(ending: Ending): number {
     const { clock, claims, destinations } = this.#parts;
     const isWaiting = claims.deliveries.some(({ isIdle }) => !isIdle);

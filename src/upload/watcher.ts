@@ -10,10 +10,11 @@ export interface Watcher {
 }
 
 /**
- * Calls back when a run has sealed something. Only the bells are watched, never a folder of segments, whose
- * watching would take seconds and hundreds of megabytes.
+ * Calls back when a run has sealed something. Only the bells are watched, never a folder of
+ * segments, whose watching would take seconds and hundreds of megabytes.
  *
- * What cannot be watched (too many watches, a strange file system) is found by rescans, a little later.
+ * What cannot be watched (too many watches, a strange file system) is found by rescans, a little
+ * later.
  *
  * @param runId only this run's bell; undefined for all
  */

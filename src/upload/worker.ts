@@ -5,8 +5,9 @@ import { Delivery, type DeliverySettings } from './delivery.js';
 import type { FromWorker, ToWorker } from './worker-messages.js';
 
 /**
- * The uploader of a `run`, in a thread of its own: whatever happens to it, capture goes on. It learns of
- * the run's end from the disk, like any other uploader, and ends by itself when the run is delivered.
+ * The uploader of a `run`, in a thread of its own: whatever happens to it, capture goes on. It
+ * learns of the run's end from the disk, like any other uploader, and ends by itself when the run
+ * is delivered.
  */
 const tell = (message: FromWorker): void => {
   parentPort?.postMessage(message);

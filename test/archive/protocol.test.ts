@@ -30,7 +30,7 @@ describe('a range of entries', () => {
     expect(readFileSync(peer.file('stdout.log'), 'utf8')).toBe('a\nb\nc\nno newline');
   });
 
-  it('that is stored already is a duplicate, however old, whatever its size and encoding', async () => {
+  it('that is stored is a duplicate, however old, whatever its size and encoding', async () => {
     const peer = await peerWithThree();
     const wrong = { 'content-type': 'text/plain', 'content-length': String(MAX_BATCH_BYTES + 1) };
     for (const last of [1, 2, 3]) {
@@ -191,7 +191,7 @@ describe('a run', () => {
     }
   });
 
-  it('is finished when totals and digests agree, again with the same ones, and never with others', async () => {
+  it('is finished when totals agree, again with the same ones, never with others', async () => {
     const peer = await peerWithThree();
     const totals = { stdout: { last: 3, bytes: 6, sha256: sha256('a\nb\nc\n') } };
     expect(gist(await peer.finish(totals))).toBe('200');

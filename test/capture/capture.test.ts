@@ -42,7 +42,7 @@ describe('startCapture', () => {
     expect(stderr.toString()).toBe('still here\n');
   });
 
-  it('does not hang on a descendant that keeps the pipes open, and takes all the child wrote', async () => {
+  it('takes all the child wrote, and does not hang on a descendant with open pipes', async () => {
     const script = 'sleep 60 & echo $!; head -c 60000 /dev/zero';
     const { stdout, end } = await captured(['sh', '-c', script]);
     process.kill(Number(stdout.toString('latin1').split('\n')[0]), 'SIGKILL');

@@ -80,7 +80,7 @@ describe('LineAssembler', () => {
     );
   });
 
-  it('counts the entries of each frame and ends an entry only at a newline, the limit or the end', () => {
+  it('counts entries, and ends one only at a newline, the limit or the end', () => {
     fc.assert(
       fc.property(output, fc.integer({ min: 1, max: 30 }), (bytes, max) => {
         const emitted = assemble(cut(bytes, [11]), max);

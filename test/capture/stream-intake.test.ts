@@ -51,7 +51,7 @@ describe('StreamIntake', () => {
     expect(written).toEqual(['50 %']);
   });
 
-  it('counts the age of an unfinished line from its first byte, so that ordinary lines are never cut', () => {
+  it('never cuts an ordinary line: its age counts from its own first byte', () => {
     const { intake, written } = setUp();
     void intake.take(Buffer.from('first li'));
     vi.advanceTimersByTime(FLUSH_MS - 1);

@@ -33,7 +33,7 @@ async function destination(kind: string): Promise<{ to: string; dir: string }> {
 }
 
 describe.each(['dir', 'shipper+http'])('delivery to %s', (kind) => {
-  it('brings every byte of both streams, passes them through, and leaves an empty spool', async () => {
+  it('brings every byte of both streams, passes them on, leaves an empty spool', async () => {
     const spool = temporaryDirectory();
     const { to, dir } = await destination(kind);
     const truth = spawnSync(NODE_PATH, [NASTY], { maxBuffer: 1e8 });
@@ -92,7 +92,7 @@ describe.each(['dir', 'shipper+http'])('delivery to %s', (kind) => {
 });
 
 describe('delivery', () => {
-  it('takes few requests for 10,000 lines printed at start-up, while the command still runs', async () => {
+  it('takes few requests for 10,000 lines of start-up, while the command runs', async () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const receiver = await startReceiver(dir);
@@ -117,7 +117,7 @@ describe('delivery', () => {
     expect(runIds(spool)).toEqual([]);
   });
 
-  it('leaves status and output of the command alone while the receiver is down; drain delivers it once', async () => {
+  it('leaves the command alone while the receiver is down; drain delivers once', async () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const receiver = await startReceiver(dir);
@@ -137,7 +137,7 @@ describe('delivery', () => {
     expect(runIds(spool)).toEqual([]);
   });
 
-  it('misses nothing and doubles nothing when the receiver is killed in the middle and restarted', async () => {
+  it('misses and doubles nothing when the receiver is killed and restarted', async () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const receiver = await startReceiver(dir);
@@ -160,7 +160,7 @@ describe('delivery', () => {
     expect(archivedBytes(dir, id, 'stdout').toString()).toBe(twice);
   });
 
-  it('brings every complete line that a wrapper had read which was killed with SIGKILL, once and in order', async () => {
+  it('brings every line that a wrapper had read which was killed, once, in order', async () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const receiver = await startReceiver(dir);
@@ -233,7 +233,7 @@ describe('delivery', () => {
     expect(runJson(dir, id)).toMatchObject({ exit: { signal: 'SIGTERM' } });
   });
 
-  it('keeps the token out of the command’s environment, the spool, the archive and all output', async () => {
+  it('keeps the token out of environment, spool, archive and all output', async () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const environment = { SHIPPER_TOKEN: 'canary-4711' };

@@ -119,7 +119,7 @@ describe('shipper run without a destination', () => {
     expect((await running.finished).code).toBe(0);
   });
 
-  it('writes a prompt without newline to the spool while the command waits for an answer', async () => {
+  it('writes a prompt without newline to the spool while the command waits', async () => {
     const spool = temporaryDirectory();
     const running = startShipper(
       ['run', '--spool', spool, '--', 'sh', '-c', 'printf "name? "; read x'],
@@ -195,9 +195,10 @@ describe('the command behind shipper run', () => {
     expect((await shipper(args)).stdout.toString()).toBe('--help --spool -x\n');
   });
 
-  it('goes on when the reader of the pass-through has gone, and is captured to its end', async () => {
+  it('goes on when the reader of the pass-through has gone, captured to its end', async () => {
     const spool = temporaryDirectory();
-    const quoted = `'${NODE_PATH}' bin/shipper.js run --spool '${spool}' -- '${NODE_PATH}' ${LINES} 20000`;
+    const wrapper = `'${NODE_PATH}' bin/shipper.js run --spool '${spool}'`;
+    const quoted = `${wrapper} -- '${NODE_PATH}' ${LINES} 20000`;
     const result = spawnSync('bash', ['-c', `${quoted} | head -1; exit \${PIPESTATUS[0]}`]);
     expect(result.stdout.toString()).toBe('line 1 of the program\n');
     expect(result.status).toBe(0);

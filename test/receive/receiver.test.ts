@@ -131,7 +131,7 @@ describe('startReceiver', () => {
     expect((await ask(receiver, 'PUT', path, { headers, body: '{}' })).status).toBe(411);
   });
 
-  it('refuses a body beyond the limit by its head, and knows a duplicate all the same', async () => {
+  it('refuses a body beyond the limit by its head, and still knows a duplicate', async () => {
     const { receiver } = await serve();
     const id = newRunId(0);
     await put(receiver, id);

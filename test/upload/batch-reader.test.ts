@@ -66,7 +66,7 @@ async function readAll(
 }
 
 describe('BatchReader', () => {
-  it('cuts any segments into contiguous, complete batches within the limit, from any mark on', async () => {
+  it('cuts any segments into contiguous, complete batches within the limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }), {
@@ -112,7 +112,7 @@ describe('BatchReader', () => {
     expect(batches[0]).toMatchObject({ first: 1, last: 500 });
   });
 
-  it('goes on inside a large segment where it stopped, and anywhere else when it is told to', async () => {
+  it('goes on in a large segment where it stopped, and elsewhere when it is told to', async () => {
     const directory = temporaryDirectory();
     lay(directory, [Array.from({ length: 100 }, () => 5)]);
     const reader = await readerOf(directory);

@@ -89,7 +89,7 @@ describe('Destination', () => {
     expect(lines.at(-1)).toBe('info delivery goes on');
   });
 
-  it('says once per change that it stopped, what to do, and reads the credentials anew each time', async () => {
+  it('says once that it stopped and what to do, and reads the credentials each time', async () => {
     await destination.stop(STOP);
     nowMs += 60_000;
     await destination.stop(STOP);

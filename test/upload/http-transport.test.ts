@@ -54,7 +54,7 @@ function post(body: string): ExchangeRequest {
 }
 
 describe('HttpTransport', () => {
-  it('carries method, path, headers and a body of known length, and brings the answer', async () => {
+  it('carries path, headers and a body of known length, and brings the answer', async () => {
     const { origin, bodies } = await serve((request, response) => {
       const { method, url, headers } = request;
       response.writeHead(409, { 'shipper-accepted': '7' });

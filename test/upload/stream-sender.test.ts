@@ -60,7 +60,7 @@ describe('StreamSender', () => {
     expect(sender.isDone).toBe(true);
   });
 
-  it('sends again from the mark once everything is back, after a batch that was not taken', async () => {
+  it('sends again from the mark once all is back, after a batch that was not taken', async () => {
     const sender = senderOf(100);
     const first = await next(sender);
     const second = await next(sender);

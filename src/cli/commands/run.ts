@@ -30,8 +30,8 @@ import { holdWriterLock } from '../run/writer-lock.js';
 type OwnOutput = Readonly<Record<CapturedStream, PassThrough>>;
 
 /**
- * `shipper run`: wraps a command unnoticed. What is ours comes second: whatever is wrong with spool or
- * delivery is said in a line on stderr, and the command runs.
+ * `shipper run`: wraps a command unnoticed. What is ours comes second: whatever is wrong with spool
+ * or delivery is said in a line on stderr, and the command runs.
  *
  * Sets the exit code, or ends the process by the command's signal.
  *
@@ -85,7 +85,9 @@ async function captureAndDeliver(run: Run): Promise<ExitStatus> {
   return end.exit;
 }
 
-/** A command that cannot be started is a run too: it ends at once, with the status that we end with. */
+/**
+ * A command that cannot be started is a run too: it ends at once, with the status that we end with.
+ */
 async function startCommand(run: Run, writer: RunWriter): Promise<Capture> {
   const { options, record, signals, notify } = run;
   try {
@@ -169,20 +171,20 @@ async function afterTheEnd(run: Run, delivery: Delivery): Promise<void> {
 function reportDescendants(end: CaptureEnd, notify: (line: string) => void): void {
   if (end.heldOpen.length === 0) return;
   notify(
-    `shipper: a process that the command has left behind holds its ${end.heldOpen.join(' and ')} open; ` +
+    `shipper: a process that the command has left behind holds ${end.heldOpen.join(' and ')} open; ` +
       'what it prints from now on is not captured',
   );
 }
 
 /**
- * Our reader may go away, as `head` does: the run goes on, and there is nobody to tell. A full disk behind
- * our stdout is told on stderr.
+ * Our reader may go away, as `head` does: the run goes on, and there is nobody to tell. A full disk
+ * behind our stdout is told on stderr.
  */
 function ownOutput(): OwnOutput {
   const stderr = new PassThrough(2, () => undefined);
   const stdout = new PassThrough(1, (error) => {
     if (systemCode(error) === 'EPIPE') return;
-    const line = `shipper: cannot copy the output to our stdout: ${reasonOf(error)}; capture goes on\n`;
+    const line = `shipper: cannot copy to our stdout: ${reasonOf(error)}; capture goes on\n`;
     void stderr.write(Buffer.from(line));
   });
   return { stdout, stderr };

@@ -5,8 +5,8 @@ import type { FromWorker } from '../../upload/worker-messages.js';
 type LogMessage = Extract<FromWorker, { kind: 'log' }>;
 
 /**
- * Prints the uploader's diagnostics on our stderr, between the command's own lines. The logger is loaded
- * with the first message: most runs have none.
+ * Prints the uploader's diagnostics on our stderr, between the command's own lines. The logger is
+ * loaded with the first message: most runs have none.
  */
 export class DeliveryLog {
   readonly #options: Options;

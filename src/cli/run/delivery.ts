@@ -18,7 +18,10 @@ export interface DeliveryStart {
   readonly log: (message: Extract<FromWorker, { kind: 'log' }>) => void;
 }
 
-/** The uploader of our run, seen from the wrapper. Nothing that goes wrong in it reaches the command. */
+/**
+ * The uploader of our run, seen from the wrapper. Nothing that goes wrong in it reaches the
+ * command.
+ */
 export class Delivery {
   readonly #worker: Worker | undefined;
   readonly #ended: Promise<void>;
@@ -57,8 +60,8 @@ export class Delivery {
   }
 
   /**
-   * Waits until the run is delivered, for at most this long, or until `giveUp` resolves; then ends the
-   * uploader. What it has not delivered stays in the spool.
+   * Waits until the run is delivered, for at most this long, or until `giveUp` resolves; then ends
+   * the uploader. What it has not delivered stays in the spool.
    */
   async end(timeoutMs: number, giveUp: Promise<void>): Promise<void> {
     if (this.#worker === undefined) return;

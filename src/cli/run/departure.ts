@@ -3,8 +3,8 @@ import type { SignalForwarder } from '../../capture/signals.js';
 import type { ExitStatus } from '../../core/run.js';
 
 /**
- * Ends the wrapper as the command ended: the same code, or the same signal. Call it last: a signal ends
- * the process at once.
+ * Ends the wrapper as the command ended: the same code, or the same signal. Call it last: a signal
+ * ends the process at once.
  */
 export function depart(exit: ExitStatus, signals: SignalForwarder): void {
   const departure = departureFor(exit);
@@ -15,8 +15,8 @@ export function depart(exit: ExitStatus, signals: SignalForwarder): void {
 }
 
 /**
- * Node ignores SIGPIPE, and libraries listen for others to clean up. Adding a listener and removing all
- * gives a signal its default effect back, whatever it was.
+ * Node ignores SIGPIPE, and libraries listen for others to clean up. Adding a listener and removing
+ * all gives a signal its default effect back, whatever it was.
  */
 function endBy(signal: NodeJS.Signals): void {
   if (signal !== 'SIGKILL') {

@@ -1,8 +1,8 @@
 import { errorLine } from '../../core/errors.js';
 
 /**
- * The destinations that can be used, as URLs without credentials. One that cannot be is said, and left out:
- * a broken delivery never keeps the command from running.
+ * The destinations that can be used, as URLs without credentials. One that cannot be is said, and
+ * left out: a broken delivery never keeps the command from running.
  */
 export async function usableDestinations(
   urls: readonly string[],

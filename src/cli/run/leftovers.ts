@@ -4,6 +4,7 @@ import { humanBytes } from '../../core/units.js';
 import { nodeFileSystem } from '../../disk/node-file-system.js';
 import { runDirectory, type SpoolLayout } from '../../spool/layout.js';
 import type { RunRecord } from '../../spool/run-record.js';
+import { counted } from '../render/figures.js';
 
 export interface Leftovers {
   readonly layout: SpoolLayout;
@@ -12,8 +13,8 @@ export interface Leftovers {
 }
 
 /**
- * Says in one line what of a run that has ended is still in the spool, why, and how to deliver it. Silent
- * when everything was delivered.
+ * Says in one line what of a run that has ended is still in the spool, why, and how to deliver it.
+ * Silent when everything was delivered.
  *
  * @param trouble the newest reason why delivery did not go on
  */
@@ -27,9 +28,12 @@ export async function reportLeftovers(
     const directory = runDirectory(layout, record.id);
     const left = await summarizeRun(context, directory, record.id);
     if (left === undefined) return;
-    const what = `${String(left.pendingEntries)} entries (${humanBytes(left.pendingBytes)})`;
+    const entries = counted(left.pendingEntries, 'entry', 'entries');
+    const why = reasonFor(record, trouble);
+    const where = `stay in ${layout.root}`;
     notify(
-      `shipper: ${reasonFor(record, trouble)}: ${what} stay in ${layout.root}; ${remedy(layout, record)}`,
+      `shipper: ${why}: ${entries} (${humanBytes(left.pendingBytes)}) ${where}; ` +
+        remedy(layout, record),
     );
   } catch (error) {
     notify(`shipper: cannot tell what is left in ${layout.root}: ${reasonOf(error)}`);

@@ -6,8 +6,8 @@ import type { WriterTrouble } from '../../spool/stream-writer.js';
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Tells a person what the spool could not take: at once, then at most every 10 s with the running total,
- * and once more at the end.
+ * Tells a person what the spool could not take: at once, then at most every 10 s with the running
+ * total, and once more at the end.
  */
 export class TroubleReporter {
   readonly #clock: Clock;

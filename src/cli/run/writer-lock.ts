@@ -3,9 +3,9 @@ import { runDirectory, writerLockPath, type SpoolLayout } from '../../spool/layo
 import type { Lock } from '../../spool/lock.js';
 
 /**
- * Takes the writer's lock of our own run, in the background: the run is new and its id is unique, so
- * nobody competes for it, and `run.json` names the writer already. The lock is for those who find that
- * record damaged.
+ * Takes the writer's lock of our own run, in the background: the run is new and its id is unique,
+ * so nobody competes for it, and `run.json` names the writer already. The lock is for those who
+ * find that record damaged.
  */
 export function holdWriterLock(
   layout: SpoolLayout,
