@@ -41,7 +41,12 @@ export class Operations {
   faultOf: (operation: Operation) => Fault | undefined = () => undefined;
   /** Files that are open now. */
   openFiles = 0;
-  #isStopped = false;
+  #stoppedIn: Omit<Operation, 'number'> | undefined;
+
+  /** The operation in which the process died: none of it was done, or a part of an append. */
+  get stoppedIn(): Omit<Operation, 'number'> | undefined {
+    return this.#stoppedIn;
+  }
 
   /** What was done, a line each: `rename /a/b`. */
   get lines(): string[] {
@@ -49,7 +54,7 @@ export class Operations {
   }
 
   perform<T>(what: Omit<Operation, 'number'>, effects: Effects<T>): T {
-    if (this.trace.length >= this.stopAfter) this.#stop(what.path, effects);
+    if (this.trace.length >= this.stopAfter) this.#stop(what, effects);
     const operation = { number: this.trace.length + 1, ...what };
     this.trace.push(operation);
     const fault = this.faultOf(operation);
@@ -59,10 +64,10 @@ export class Operations {
     throw systemError(fault.code, what.path);
   }
 
-  #stop(path: string, effects: Effects<unknown>): never {
-    if (!this.#isStopped) effects.part?.(this.stopWithBytes);
-    this.#isStopped = true;
-    throw systemError(STOPPED_CODE, path);
+  #stop(what: Omit<Operation, 'number'>, effects: Effects<unknown>): never {
+    if (this.#stoppedIn === undefined) effects.part?.(this.stopWithBytes);
+    this.#stoppedIn ??= what;
+    throw systemError(STOPPED_CODE, what.path);
   }
 }
 

@@ -39,7 +39,7 @@ function problem(status: number): Answer {
 }
 
 describe('Uploader', () => {
-  it('delivers what is there in few requests, confirms the end, leaves nothing behind', async () => {
+  it('delivers in few requests, confirms the end, and leaves nothing behind', async () => {
     const [spool, dir] = [temporaryDirectory(), temporaryDirectory()];
     const run = await endedRun(spool, 100);
     const transport = honest(dir);
@@ -57,7 +57,7 @@ describe('Uploader', () => {
     expect(existsSync(join(spool, 'wake', run.id))).toBe(false);
   });
 
-  it('recovers a run whose wrapper was killed, and finishes it without an exit status', async () => {
+  it('recovers the run of a killed wrapper, and finishes it without exit status', async () => {
     const [spool, dir] = [temporaryDirectory(), temporaryDirectory()];
     const run = new PreparedRun(spool);
     run.sealed('stdout', ['one\n']);

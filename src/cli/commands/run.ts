@@ -170,8 +170,9 @@ async function afterTheEnd(run: Run, delivery: Delivery): Promise<void> {
 
 function reportDescendants(end: CaptureEnd, notify: (line: string) => void): void {
   if (end.heldOpen.length === 0) return;
+  const streams = end.heldOpen.join(' and ');
   notify(
-    `shipper: a process that the command has left behind holds ${end.heldOpen.join(' and ')} open; ` +
+    `shipper: a process that the command has left behind holds ${streams} open; ` +
       'what it prints from now on is not captured',
   );
 }
