@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint';
 const code = ['**/*.ts', '**/*.js'];
 const tests = ['test/**'];
 /** Programs of their own, for people and scripts: they print. */
-const scripts = ['test/tools/**', 'test/demo/**'];
+const scripts = ['test/tools/**', 'test/demo/**', 'test/bench/**'];
 /** Children that tests wrap. They do what real commands do, good manners or not. */
 const fixtures = ['fixtures/**/*.js'];
 

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { archivedBytes, archivedRuns } from '../support/archive.js';
 import { startReceiver } from '../support/receiver.js';
 import { NODE_PATH, shipper, startShipper } from '../support/shipper.js';
@@ -135,6 +136,20 @@ describe('delivery', () => {
     expect((await shipper(['drain', '--spool', spool])).code).toBe(0);
     expect(archivedBytes(dir, id, 'stdout').toString()).toBe(numberedLines(1000));
     expect(runIds(spool)).toEqual([]);
+  });
+
+  it('captures at full pace while a destination takes connections and never answers', async () => {
+    const spool = temporaryDirectory();
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const to = `shipper+http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
+    const args = ['run', '--spool', spool, '--to', to, '--drain-timeout', '1ms'];
+    const result = await shipper([...args, '--', NODE_PATH, LINES, '100000']);
+    expect(result.code).toBe(0);
+    expect(result.stdout.toString()).toBe(numberedLines(100_000));
+    const id = onlyRun(runIds(spool));
+    expect(spooledBytes(spool, id, 'stdout').toString()).toBe(numberedLines(100_000));
   });
 
   it('misses and doubles nothing when the receiver is killed and restarted', async () => {
