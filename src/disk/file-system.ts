@@ -35,6 +35,8 @@ export interface FileSystem {
   removeDirectory(path: string): Promise<void>;
   /** Makes the creations, renames and removals in a directory survive a power cut. */
   syncDirectory(path: string): Promise<void>;
+  /** As `syncDirectory`, blocking; for those who asked for a sync on every write. */
+  syncDirectoryNow(path: string): void;
 }
 
 /** A file open for appending: the position is always its end. */

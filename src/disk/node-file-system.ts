@@ -26,6 +26,7 @@ export const nodeFileSystem: FileSystem = {
   unlink: (path) => fs.promises.unlink(path),
   removeDirectory: (path) => fs.promises.rmdir(path),
   syncDirectory,
+  syncDirectoryNow,
 };
 
 /** `open` subtracts the umask, so a umask of 0777 would lock us out of our own file. */
@@ -194,6 +195,15 @@ async function syncDirectory(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+function syncDirectoryNow(path: string): void {
+  const fd = fs.openSync(path, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
   }
 }
 

@@ -190,12 +190,13 @@ export class StreamWriter {
     );
     const segment = this.#segmentFor(header.length + length);
     writeWhole(segment, [header, ...parts]);
-    if (segment.entries === 0) this.#timer.start();
+    const isFirst = segment.entries === 0;
+    if (isFirst) this.#timer.start();
     segment.bytes += header.length + length;
     segment.entries += entries;
     this.#nextSeq += entries;
     const { fsync, segmentMaxEntries } = this.#context.settings;
-    if (fsync === 'always') syncNow(segment);
+    if (fsync === 'always') this.#syncNow(segment, isFirst);
     if (segment.entries >= segmentMaxEntries || segment.syncFailure !== undefined) {
       this.#retire(segment);
     }
@@ -221,6 +222,20 @@ export class StreamWriter {
     const now = this.#context.clock.wallNs();
     if (now > this.#lastTimeNs) this.#lastTimeNs = now;
     return String(this.#lastTimeNs);
+  }
+
+  /**
+   * The frame is written, whatever the sync says; but after a failure the file takes no other one.
+   *
+   * @param isNew the name of the file is still to be synced too
+   */
+  #syncNow(segment: OpenSegment, isNew: boolean): void {
+    try {
+      segment.file.datasyncNow();
+      if (isNew) this.#context.fs.syncDirectoryNow(this.#context.directory);
+    } catch (error) {
+      segment.syncFailure = { error };
+    }
   }
 
   #retire(segment: OpenSegment): void {
@@ -286,17 +301,6 @@ function writeWhole(segment: OpenSegment, parts: readonly Uint8Array[]): void {
   segment.hasTornTail = true;
   segment.file.append(parts);
   segment.hasTornTail = false;
-}
-
-/**
- * The frame is written, whatever the sync says; but after a failure the file takes no other one.
- */
-function syncNow(segment: OpenSegment): void {
-  try {
-    segment.file.datasyncNow();
-  } catch (error) {
-    segment.syncFailure = { error };
-  }
 }
 
 /** Where to cut so that both bounds hold, at least one entry on. */

@@ -195,17 +195,21 @@ describe('a failing disk', () => {
     },
   );
 
-  it('ends a file whose sync failed: no more entries, and only recovery seals it', async () => {
+  it.each([
+    [4, 'syncDirectoryNow'],
+    [6, 'datasyncNow'],
+  ])('ends a file whose sync failed: only recovery seals it (%d, %s)', async (failing, kind) => {
     const writer = bench.newWriter({ fsync: 'always' });
+    bench.disk.faultOf = ({ number }) => (number === failing ? { code: 'EIO' } : undefined);
     append(writer, 'a\n');
-    bench.disk.faultOf = ({ kind }) => (kind === 'datasyncNow' ? { code: 'EIO' } : undefined);
     append(writer, 'b\n');
-    bench.disk.faultOf = () => undefined;
+    expect(bench.disk.trace[failing - 1]?.kind).toBe(kind);
     append(writer, 'c\n');
     await writer.close();
+    const last = failing === 4 ? 1 : 2;
     expect(bench.checkedSegments().map(({ state, first, last }) => [state, first, last])).toEqual([
-      ['open', 1, 2],
-      ['sealed', 3, 3],
+      ['open', 1, last],
+      ['sealed', last + 1, 3],
     ]);
     expect(bench.troubles).toMatchObject([{ kind: 'seal-failed' }]);
     expect(bench.gaps()).toEqual([]);

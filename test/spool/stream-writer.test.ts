@@ -151,12 +151,19 @@ describe('a segment is sealed', () => {
     expect(renames).toHaveLength(3);
   });
 
-  it('with its bytes on the platter after each entry, if asked for', () => {
+  it('with its bytes and its name on the platter after each entry, if asked for', () => {
     const writer = bench.newWriter({ fsync: 'always' });
     append(writer, 'a\n');
     append(writer, 'b\n');
     const kinds = bench.disk.trace.map(({ kind }) => kind);
-    expect(kinds).toEqual(['create', 'append', 'datasyncNow', 'append', 'datasyncNow']);
+    expect(kinds).toEqual([
+      'create',
+      'append',
+      'datasyncNow',
+      'syncDirectoryNow',
+      'append',
+      'datasyncNow',
+    ]);
   });
 });
 

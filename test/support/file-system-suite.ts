@@ -187,7 +187,9 @@ export function describeFileSystem(name: string, make: () => FileSystemUnderTest
 
       it('can be synced', async () => {
         await fs.syncDirectory(root);
+        fs.syncDirectoryNow(root);
         await expect(fs.syncDirectory(`${root}/none`)).rejects.toThrow(withCode('ENOENT'));
+        expect(() => fs.syncDirectoryNow(`${root}/none`)).toThrow(withCode('ENOENT'));
       });
     });
   });

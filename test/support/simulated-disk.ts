@@ -152,6 +152,12 @@ export class SimulatedDisk extends Operations implements FileSystem {
     });
   }
 
+  syncDirectoryNow(path: string): void {
+    this.#perform('syncDirectoryNow', path, () => {
+      this.#directory(path).sync();
+    });
+  }
+
   #perform<T>(kind: Operation['kind'], path: string, done: () => T): T {
     return this.perform({ kind, path, bytes: 0 }, { done });
   }
