@@ -7,6 +7,9 @@ export default defineConfig({
   test: {
     // A small CI machine has two cores; more workers would only slow each other's children.
     maxWorkers: 2,
+    // Real processes and disks on a busy machine: a limit for what hangs, not for what is slow.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: 'forks',
     setupFiles: ['test/tools/fail-on-warning.ts'],
     reporters: report === undefined ? ['default'] : ['default', 'json'],
@@ -26,9 +29,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/tools/build-first.ts'],
-          // Real processes on a busy machine: a limit for what hangs, not for what is slow.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

@@ -128,7 +128,7 @@ describe('delivery', () => {
     const result = await shipper([...args, '--', ...command]);
     expect(result.code).toBe(0);
     expect(result.stdout.toString()).toBe(numberedLines(1000));
-    expect(result.stderr.toString()).toMatch(/1000 entries .* stay in .*shipper drain/);
+    expect(result.stderr.toString()).toMatch(/1,000 entries .* stay in .*shipper drain/);
     const id = onlyRun(runIds(spool));
     expect(spooledBytes(spool, id, 'stdout').toString()).toBe(numberedLines(1000));
     await startReceiver(dir, { port: receiver.port });

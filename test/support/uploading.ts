@@ -17,7 +17,11 @@ import { Wakeup } from '../../src/upload/wakeup.js';
 const POOL_BYTES = 64 * 1024;
 
 /** Ends when nothing is left; gives up only when a test hangs. */
-export const UNTIL_EMPTY: Ending = { kind: 'empty', stalledAfterMs: 60_000, timeoutMs: 60_000 };
+export const UNTIL_EMPTY: Extract<Ending, { kind: 'empty' }> = {
+  kind: 'empty',
+  stalledAfterMs: 60_000,
+  timeoutMs: 60_000,
+};
 
 export type Scripted = (
   request: ExchangeRequest,
@@ -101,6 +105,6 @@ export function uploading(
     destinations: () => destinations,
     cycleDeadlineMs: 200,
   });
-  const run = (ending = UNTIL_EMPTY): Promise<UploadEnd> => uploader.run(ending);
+  const run = (ending: Ending = UNTIL_EMPTY): Promise<UploadEnd> => uploader.run(ending);
   return { uploader, claims, destinations, complaints, run };
 }
