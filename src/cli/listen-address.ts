@@ -19,8 +19,3 @@ export function parseListenAddress(text: string): ListenAddress {
     hint: 'for example --listen 127.0.0.1:7790',
   });
 }
-
-/** Whether only this machine can reach it. A name other than `localhost` may be anything. */
-export function isLoopback({ host }: ListenAddress): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}

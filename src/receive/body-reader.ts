@@ -20,6 +20,8 @@ export function readBody(
   lengthBytes: number,
   idleLimitMs: number,
 ): Promise<BodyReading> {
+  // It has gone away while it waited, and will say nothing any more.
+  if (message.destroyed) return Promise.resolve({ kind: 'broken' });
   const body = Buffer.allocUnsafe(lengthBytes);
   let filled = 0;
   return new Promise((resolve) => {
@@ -28,9 +30,10 @@ export function readBody(
     }, idleLimitMs);
     const end = (reading: BodyReading): void => {
       clearTimeout(timer);
+      message.off('data', take);
       resolve(reading);
     };
-    message.on('data', (chunk: Buffer) => {
+    const take = (chunk: Buffer): void => {
       if (filled + chunk.length > lengthBytes) {
         end({ kind: 'broken' });
         return;
@@ -38,7 +41,8 @@ export function readBody(
       chunk.copy(body, filled);
       filled += chunk.length;
       timer.refresh();
-    });
+    };
+    message.on('data', take);
     message.on('end', () => {
       end(filled === lengthBytes ? { kind: 'body', body } : { kind: 'broken' });
     });
@@ -48,5 +52,19 @@ export function readBody(
     message.on('close', () => {
       end({ kind: 'broken' });
     });
+  });
+}
+
+/** Reads what is left of a body and drops it. Resolves at its end, and at the latest after `limitMs`. */
+export function discardRest(message: IncomingMessage, limitMs: number): Promise<void> {
+  if (message.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, limitMs);
+    message.on('end', end).on('close', end);
+    message.resume();
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShipperError } from '../../src/core/errors.js';
-import { isLoopback, parseListenAddress } from '../../src/cli/listen-address.js';
+import { parseListenAddress } from '../../src/cli/listen-address.js';
 
 describe('parseListenAddress', () => {
   it.each([
@@ -27,17 +27,4 @@ describe('parseListenAddress', () => {
     expect(() => parseListenAddress(text)).toThrow(ShipperError);
     expect(() => parseListenAddress(text)).toThrow(`option --listen: "${text}" is not host:port`);
   });
-});
-
-describe('isLoopback', () => {
-  it.each(['127.0.0.1:1', '127.9.9.9:1', 'localhost:1', '[::1]:1'])('is true of %s', (text) => {
-    expect(isLoopback(parseListenAddress(text))).toBe(true);
-  });
-
-  it.each(['0.0.0.0:1', '[::]:1', '128.0.0.1:1', '127.0.0.1.example.com:1', 'example.com:1'])(
-    'is false of %s',
-    (text) => {
-      expect(isLoopback(parseListenAddress(text))).toBe(false);
-    },
-  );
 });

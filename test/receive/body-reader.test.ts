@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { readBody } from '../../src/receive/body-reader.js';
+import { discardRest, readBody } from '../../src/receive/body-reader.js';
 
 function message(): PassThrough & IncomingMessage {
   return new PassThrough() as unknown as PassThrough & IncomingMessage;
@@ -35,6 +35,13 @@ describe('readBody', () => {
     expect(await reading).toEqual({ kind: 'broken' });
   });
 
+  it('is broken at once when the client has gone before', async () => {
+    const request = message();
+    request.destroy();
+    await new Promise((resolve) => request.once('close', resolve));
+    expect(await readBody(request, 6, 60_000)).toEqual({ kind: 'broken' });
+  });
+
   it('waits for a slow client as long as something comes, and not for a silent one', async () => {
     vi.useFakeTimers();
     try {
@@ -51,5 +58,20 @@ describe('readBody', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe('discardRest', () => {
+  it('reads to the end of a body', async () => {
+    const request = message();
+    const done = discardRest(request, 60_000);
+    request.end(Buffer.alloc(1_000_000));
+    await done;
+    expect(request.readableEnded).toBe(true);
+  });
+
+  it('does not wait for a client that is gone, nor for long for one that goes on', async () => {
+    await discardRest(message().destroy(), 60_000);
+    await discardRest(message(), 1);
   });
 });

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import { Archive } from '../../archive/archive.js';
 import { NativeProtocol, type ProtocolStats } from '../../archive/protocol.js';
-import { ShipperError } from '../../core/errors.js';
 import { humanBytes } from '../../core/units.js';
 import { nodeFileSystem } from '../../disk/node-file-system.js';
+import { refuseOpenAccess } from '../../receive/open-access.js';
 import { startReceiver, type Receiver } from '../../receive/receiver.js';
 import { TokenSource } from '../../upload/token.js';
 import { createDiagnostics } from '../diagnostics.js';
 import type { Invocation } from '../invocation.js';
-import { isLoopback, parseListenAddress, type ListenAddress } from '../listen-address.js';
+import { parseListenAddress } from '../listen-address.js';
 import { printNotice, printOut } from '../output.js';
 import { counted } from '../render/figures.js';
 import { listenForTermination } from '../termination.js';
@@ -22,7 +22,7 @@ export async function receiveCommand({ options, environment }: Invocation): Prom
   const address = parseListenAddress(options.listen);
   const token = new TokenSource(nodeFileSystem, options.tokenFile, environment['SHIPPER_TOKEN']);
   await token.read();
-  refuseOpenAccess(address, token.token);
+  refuseOpenAccess(address.host, token.token);
   const dir = resolve(options.dir);
   const termination = listenForTermination();
   const log = await createDiagnostics(options);
@@ -39,14 +39,6 @@ export async function receiveCommand({ options, environment }: Invocation): Prom
     termination.dispose();
     await archive.close();
   }
-}
-
-/** Whoever reaches a receiver may write to its archive. */
-function refuseOpenAccess(address: ListenAddress, token: string | undefined): void {
-  if (token !== undefined || isLoopback(address)) return;
-  throw new ShipperError('config', `cannot listen on ${address.host} without a token`, {
-    hint: 'name a file that holds one with --token-file, or listen on 127.0.0.1',
-  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
