@@ -73,5 +73,10 @@ export class Operations {
 
 /** An error as Node's file system throws it. */
 export function systemError(code: string, path: string): Error {
-  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, path });
+  const { stackTraceLimit } = Error;
+  // An enumeration of crashes makes many thousands of them, and nobody reads their stacks.
+  Error.stackTraceLimit = 0;
+  const error = Object.assign(new Error(`${code}: simulated, '${path}'`), { code, path });
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
 }
