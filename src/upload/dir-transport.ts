@@ -9,6 +9,7 @@ export class DirTransport implements Transport {
   readonly #parts: ArchiveParts;
   readonly #path: string;
   #opening: Promise<{ archive: Archive; protocol: NativeProtocol }> | undefined;
+  #isClosed = false;
 
   constructor(parts: ArchiveParts, path: string) {
     this.#parts = parts;
@@ -16,25 +17,36 @@ export class DirTransport implements Transport {
   }
 
   async send(request: ExchangeRequest): Promise<Answer> {
+    if (this.#isClosed) return { kind: 'failure', code: 'ABORT_ERR', reason: 'it is closed' };
     try {
-      this.#opening ??= this.#open();
-      return await (await this.#opening).protocol.handle(request);
+      return await (await this.#opened()).protocol.handle(request);
     } catch (error) {
-      // The directory may be created, or the disk have room, by the next attempt.
-      await this.close();
       return { kind: 'failure', code: systemCode(error) ?? 'UNKNOWN', reason: reasonOf(error) };
     }
   }
 
-  renew(): Promise<void> {
-    return Promise.resolve();
+  renew(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   async close(): Promise<void> {
-    const opening = this.#opening;
-    this.#opening = undefined;
-    const opened = await opening?.catch(() => undefined);
+    this.#isClosed = true;
+    const opened = await this.#opening?.catch(() => undefined);
     await opened?.archive.close();
+  }
+
+  /**
+   * Opened once: a second archive over the same files would cut off what the first is writing. Only
+   * an opening that failed is tried again, when the directory may be there.
+   */
+  async #opened(): Promise<{ archive: Archive; protocol: NativeProtocol }> {
+    const opening = (this.#opening ??= this.#open());
+    try {
+      return await opening;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
   }
 
   async #open(): Promise<{ archive: Archive; protocol: NativeProtocol }> {

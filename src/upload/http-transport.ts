@@ -11,15 +11,21 @@ export interface HttpTransportSettings {
   readonly userAgent: string;
   readonly connections: number;
   /** Of connecting, of the wait for an answer, and of the whole attempt. */
-  readonly timeouts?: {
-    readonly connectMs: number;
-    readonly answerMs: number;
-    readonly totalMs: number;
-  };
+  readonly timeouts?: Timeouts;
+}
+
+interface Timeouts {
+  readonly connectMs: number;
+  readonly answerMs: number;
+  readonly totalMs: number;
 }
 
 /** Long enough for a receiver that syncs to a slow disk, short enough to notice a dead one. */
-const TIMEOUTS = { connectMs: 10 * SECOND_MS, answerMs: 30 * SECOND_MS, totalMs: MINUTE_MS };
+const TIMEOUTS: Timeouts = {
+  connectMs: 10 * SECOND_MS,
+  answerMs: 30 * SECOND_MS,
+  totalMs: MINUTE_MS,
+};
 
 /** Below any server's own, so that we never write to a socket that it is closing. */
 const KEEP_ALIVE_MS = 2 * SECOND_MS;
@@ -35,38 +41,48 @@ const ANSWER_MAX_BYTES = 1024 * 1024;
  */
 export class HttpTransport implements Transport {
   readonly #settings: HttpTransportSettings;
+  readonly #timeouts: Timeouts;
+  readonly #attempts = new Set<AbortController>();
   #agent: Promise<Agent> | undefined;
-  #stop = new AbortController();
+  #settled: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
+    this.#timeouts = settings.timeouts ?? TIMEOUTS;
   }
 
   async send(request: ExchangeRequest): Promise<Answer> {
+    if (this.#isClosed) return failureOf(CLOSED);
+    const agent = (this.#agent ??= this.#newAgent());
     try {
-      const agent = await (this.#agent ??= this.#newAgent());
-      const answer = await this.#attempt(agent, request);
-      await settledSocket();
+      await this.#settled;
+      const answer = await this.#attempt(await agent, request);
+      this.#settled = settledSocket();
+      await this.#settled;
       return answer;
     } catch (error) {
-      await this.#forgetConnections();
+      // The next request resolves the name again and opens a new connection. Those that are under
+      // way on the others go on: a failed request costs that request only.
+      if (this.#agent === agent) this.#agent = undefined;
+      void agent.then((old) => old.close()).catch(() => undefined);
       return failureOf(error);
     }
   }
 
-  async renew(): Promise<void> {
-    await this.#settings.tokens.read();
-    await this.#forgetConnections();
+  renew(): Promise<boolean> {
+    return this.#settings.tokens.read();
   }
 
   async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#forgetConnections();
+    this.#isClosed = true;
+    for (const attempt of this.#attempts) attempt.abort(CLOSED);
+    await (await this.#agent)?.destroy();
   }
 
   async #newAgent(): Promise<Agent> {
     const { Agent: AgentClass } = await import('undici');
-    const { connectMs, answerMs } = this.#settings.timeouts ?? TIMEOUTS;
+    const { connectMs, answerMs } = this.#timeouts;
     return new AgentClass({
       connections: this.#settings.connections,
       pipelining: 1,
@@ -78,8 +94,22 @@ export class HttpTransport implements Transport {
     });
   }
 
+  /** One request, until its answer has arrived whole or its time is over. */
   async #attempt(agent: Agent, request: ExchangeRequest): Promise<Answer> {
-    const { totalMs } = this.#settings.timeouts ?? TIMEOUTS;
+    const attempt = new AbortController();
+    const timer = setTimeout(() => {
+      attempt.abort(tooSlow(this.#timeouts.totalMs));
+    }, this.#timeouts.totalMs);
+    this.#attempts.add(attempt);
+    try {
+      return await this.#exchange(agent, request, attempt.signal);
+    } finally {
+      clearTimeout(timer);
+      this.#attempts.delete(attempt);
+    }
+  }
+
+  async #exchange(agent: Agent, request: ExchangeRequest, signal: AbortSignal): Promise<Answer> {
     const { method, path, headers, body } = request;
     const response = await agent.request({
       origin: this.#settings.origin,
@@ -87,7 +117,7 @@ export class HttpTransport implements Transport {
       method,
       headers: { 'user-agent': this.#settings.userAgent, ...this.#authorization(), ...headers },
       body: body ?? null,
-      signal: AbortSignal.any([this.#stop.signal, AbortSignal.timeout(totalMs)]),
+      signal,
     });
     const content = await readCapped(response.body);
     return {
@@ -102,19 +132,19 @@ export class HttpTransport implements Transport {
     const { token } = this.#settings.tokens;
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
+}
 
-  /** After a failure the next request resolves the name again and opens a new connection. */
-  async #forgetConnections(): Promise<void> {
-    const old = this.#agent;
-    this.#agent = undefined;
-    // Not awaited to the end: requests on it may be under way.
-    void (await old)?.destroy();
-  }
+const CLOSED = Object.assign(new Error('the upload has ended'), { code: 'ABORT_ERR' });
+
+function tooSlow(limitMs: number): Error {
+  const seconds = String(limitMs / SECOND_MS);
+  return Object.assign(new Error(`no whole answer within ${seconds} s`), { code: 'ETIMEDOUT' });
 }
 
 /**
  * A server that closes the connection after its answer says so in the turns that follow. A request
- * sent before that is lost half the time (measured); two turns later undici knows.
+ * sent before that is lost half the time (measured); two turns later undici knows. It holds for
+ * every request that begins meanwhile: it may get that very connection.
  */
 async function settledSocket(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -95,6 +95,11 @@ export class RunDelivery {
     return this.#ways.every(({ run }) => run.isIdle);
   }
 
+  /** Every destination that it waits for refuses it in a way that waiting cannot mend. */
+  get isRefused(): boolean {
+    return this.#ways.every(({ run }) => run.isIdle || run.destination.isStopped);
+  }
+
   /** Looks at the directory and the record again, as after the bell. */
   async refresh(): Promise<void> {
     // The record first: once it tells the end, the listing that follows is the last word.

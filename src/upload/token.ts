@@ -1,6 +1,9 @@
 import { ShipperError, reasonOf } from '../core/errors.js';
 import type { FileSystem } from '../disk/file-system.js';
 
+/** What a header can carry. */
+const TOKEN = /^[\x21-\x7e]+$/;
+
 /**
  * The bearer token, from a file or from the environment, and from nowhere else: a command line is
  * seen by everybody. The file is read again when the token is refused, so that it can be rotated.
@@ -22,24 +25,37 @@ export class TokenSource {
     return this.#token;
   }
 
-  /** @throws ShipperError `config` when the file cannot be read or is empty; the old token stays */
-  async read(): Promise<void> {
-    if (this.#file === undefined) {
-      this.#token = this.#fromEnvironment?.trim();
-      return;
-    }
-    const token = await this.#readFile(this.#file);
-    if (!/^[\x21-\x7e]+$/.test(token)) {
-      throw new ShipperError('config', `the token file ${this.#file} does not hold one token`, {
-        hint: 'put the token alone into it, on one line',
-      });
-    }
-    this.#token = token;
+  /**
+   * Returns whether the token is another one than before.
+   *
+   * @throws ShipperError `config` when it cannot be read or is none; the old token stays
+   */
+  async read(): Promise<boolean> {
+    const old = this.#token;
+    this.#token = this.#file === undefined ? this.#environment() : await this.#readFile(this.#file);
+    return this.#token !== old;
+  }
+
+  #environment(): string | undefined {
+    const token = this.#fromEnvironment?.trim() ?? '';
+    if (token === '') return undefined;
+    if (TOKEN.test(token)) return token;
+    throw new ShipperError('config', 'SHIPPER_TOKEN does not hold one token', {
+      hint: 'put the token alone into it',
+    });
   }
 
   async #readFile(file: string): Promise<string> {
+    const token = (await this.#contentOf(file)).trim();
+    if (TOKEN.test(token)) return token;
+    throw new ShipperError('config', `the token file ${file} does not hold one token`, {
+      hint: 'put the token alone into it, on one line',
+    });
+  }
+
+  async #contentOf(file: string): Promise<string> {
     try {
-      return (await this.#fs.readFile(file)).toString('utf8').trim();
+      return (await this.#fs.readFile(file)).toString('utf8');
     } catch (error) {
       throw new ShipperError('config', `cannot read the token file ${file}: ${reasonOf(error)}`, {
         hint: 'check --token-file and its permissions',

@@ -10,8 +10,12 @@ export interface Transport {
    * may still be read for a moment.
    */
   send(request: ExchangeRequest): Promise<Answer>;
-  /** Reads the credentials again, as after they were refused. */
-  renew(): Promise<void>;
-  /** Ends what is under way, with failures. */
+  /**
+   * Reads the credentials again, as after they were refused. Returns whether they are others now.
+   *
+   * @throws ShipperError `config` when they cannot be read
+   */
+  renew(): Promise<boolean>;
+  /** Ends what is under way, with failures. What is sent afterwards fails, too. */
   close(): Promise<void>;
 }

@@ -22,8 +22,8 @@ export interface UploaderParts {
 
 /** When an uploader is done. */
 export type Ending =
-  /** When the one run that it delivers is gone. */
-  | { readonly kind: 'run-gone' }
+  /** When the one run that it delivers has ended, and nothing more can be done for it. */
+  | { readonly kind: 'run-over' }
   /** When nothing is left that it could deliver, or it is no use to wait. */
   | { readonly kind: 'empty'; readonly stalledAfterMs: number; readonly timeoutMs: number };
 
@@ -161,19 +161,23 @@ export class Uploader {
   }
 
   #endOf(ending: Ending): UploadEnd | undefined {
-    const { clock, claims } = this.#parts;
-    const pending = claims.deliveries.filter(({ isIdle }) => !isIdle);
-    if (ending.kind === 'run-gone') {
-      return claims.deliveries.length === 0 && claims.skipped.size === 0 ? 'done' : undefined;
-    }
-    if (pending.length === 0 && this.#underWay.size === 0) return 'done';
-    const nowMs = clock.monotonicMs();
+    const nowMs = this.#parts.clock.monotonicMs();
+    const settled = this.#settledEnd(ending);
+    if (settled !== undefined || ending.kind === 'run-over') return settled;
     if (nowMs - this.#startedMs >= ending.timeoutMs) return 'timed-out';
-    if (nowMs - this.#lastProgressMs >= ending.stalledAfterMs) return 'stalled';
-    const isRefused = pending.every(({ ways }) =>
-      ways.every((way) => way.isIdle || way.destination.isStopped),
-    );
-    return isRefused && this.#underWay.size === 0 ? 'refused' : undefined;
+    return nowMs - this.#lastProgressMs >= ending.stalledAfterMs ? 'stalled' : undefined;
+  }
+
+  /** The end that waiting could not change. */
+  #settledEnd(ending: Ending): UploadEnd | undefined {
+    const { deliveries, skipped } = this.#parts.claims;
+    if (this.#underWay.size > 0) return undefined;
+    // A run that goes on will have more, and one that another process holds may come back.
+    const hasMore = skipped.size > 0 || deliveries.some(({ record }) => record.end === null);
+    if (ending.kind === 'run-over' && hasMore) return undefined;
+    const pending = deliveries.filter(({ isIdle }) => !isIdle);
+    if (pending.length === 0) return 'done';
+    return pending.every(({ isRefused }) => isRefused) ? 'refused' : undefined;
   }
 
   /**

@@ -32,7 +32,7 @@ try {
   parentPort?.on('message', (_stop: ToWorker) => {
     delivery.stop();
   });
-  tell({ kind: 'report', report: await delivery.run({ kind: 'run-gone' }) });
+  tell({ kind: 'report', report: await delivery.run({ kind: 'run-over' }) });
 } catch (error) {
   tell({ kind: 'failed', reason: reasonOf(error) });
 }

@@ -277,7 +277,8 @@ describe('delivery', () => {
     const spool = temporaryDirectory();
     const dir = temporaryDirectory();
     const receiver = await startReceiver(dir, { environment: { SHIPPER_TOKEN: 'right' } });
-    const args = ['run', '--spool', spool, '--to', receiver.to, '--drain-timeout', '500ms'];
+    // Far longer than the test may take: the refusal ends the wait.
+    const args = ['run', '--spool', spool, '--to', receiver.to, '--drain-timeout', '1h'];
     const wrong = { environment: { SHIPPER_TOKEN: 'wrong' } };
     const result = await shipper([...args, '--', 'echo', 'hello'], wrong);
     expect(result.code).toBe(0);
