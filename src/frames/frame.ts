@@ -15,7 +15,7 @@ import { assert } from '../core/assert.js';
  */
 
 /** Format version; another one is left alone by readers of this one. */
-export const FRAME_VERSION = 1;
+const FRAME_VERSION = 1;
 
 /** A reader refuses a longer body before it allocates: a damaged length must not cost memory. */
 export const MAX_BODY_BYTES: number = 4 * 1024 * 1024;

@@ -1,5 +1,5 @@
-// Side by side in one run: how fast output is captured and delivered, next to other loggers that are
-// installed. Figures of a busy machine: read the ratios. Nothing here is asserted.
+// Side by side in one run: how fast output is captured and delivered, next to other loggers that
+// are installed. Figures of a busy machine: read the ratios. Nothing here is asserted.
 //
 //     npm run bench              416 MB in lines of 104 bytes, three rounds
 //     npm run bench -- 50 1      50 MB, one round

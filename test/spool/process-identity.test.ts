@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   isProcessIdentity,
@@ -65,15 +66,18 @@ describe('livenessOf', () => {
   });
 
   it('finds a process dead that has ended and that nobody has waited for', async () => {
-    // The shell starts a child that ends, and becomes a program that never waits for it.
-    const child = spawn('sh', ['-c', 'true & echo $!; exec sleep 1000'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
+    // The shell starts a child, and becomes a program that never waits for it; then the child ends.
+    const child = spawn('sh', ['-c', 'head -1 <&3 >&2 & echo $!; exec sleep 1000 3<&-'], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     });
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());
+    const name = (): string => readFileSync(`/proc/${String(child.pid)}/comm`, 'utf8').trim();
+    await vi.waitUntil(() => name() === 'sleep', { timeout: 10_000 });
+    (child.stdio[3] as Writable).end();
     const state = (): string | undefined =>
       readFileSync(`/proc/${String(pid)}/stat`, 'utf8').split(') ')[1]?.[0];
     await vi.waitUntil(() => state() === 'Z', { timeout: 10_000 });
