@@ -37,17 +37,21 @@ interface Waiting {
   readonly range: AppendRange;
   readonly timer: NodeJS.Timeout;
   readonly answer: (outcome: AppendOutcome) => void;
+  /** It was held for as long as it may be. */
+  isDue: boolean;
 }
 
 /**
- * Takes ranges of one stream in whatever order they arrive, one group at a time: all that are there
- * and continue one another share the syncs.
+ * Takes ranges of one stream in whatever order they arrive, one group at a time: all that are
+ * there and continue one another share the syncs. After a disk has failed it takes no more.
  */
 export class AppendQueue {
   readonly #archive: StreamArchive;
   readonly #knownEpoch: () => number;
   readonly #waiting = new Set<Waiting>();
   #isBusy = false;
+  /** Why the archive can take no more. */
+  #failure: string | undefined;
 
   /** @param knownEpoch the highest that the run has seen */
   constructor(archive: StreamArchive, knownEpoch: () => number) {
@@ -58,24 +62,30 @@ export class AppendQueue {
   /** Never rejects: a failed disk is an outcome, after which the archive is to be opened again. */
   append(range: AppendRange): Promise<AppendOutcome> {
     const { mark } = this.#archive;
+    if (this.#failure !== undefined) {
+      return Promise.resolve({ kind: 'failed', mark, reason: this.#failure });
+    }
     if (this.#waiting.size >= MAX_HELD_RANGES && range.first > mark + 1) {
       return Promise.resolve({ kind: 'gap', mark });
     }
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.#giveUp(waiting);
+        waiting.isDue = true;
+        // While others are written its predecessor may be among them.
+        if (!this.#isBusy) this.#answerDue([]);
       }, HOLD_MS);
-      const waiting: Waiting = { range, timer, answer: resolve };
+      const waiting: Waiting = { range, timer, answer: resolve, isDue: false };
       this.#waiting.add(waiting);
       void this.#work();
     });
   }
 
-  #giveUp(waiting: Waiting): void {
-    // What is being written has left the set already.
-    if (!this.#waiting.has(waiting)) return;
-    if (this.#isBusy) waiting.timer.refresh();
-    else this.#answer(waiting, { kind: 'gap', mark: this.#archive.mark });
+  /** Gives up on those that were held long enough, and are not in the group that comes next. */
+  #answerDue(group: readonly Waiting[]): void {
+    for (const waiting of this.#waiting) {
+      if (!waiting.isDue || group.includes(waiting)) continue;
+      this.#answer(waiting, { kind: 'gap', mark: this.#archive.mark });
+    }
   }
 
   async #work(): Promise<void> {
@@ -83,8 +93,10 @@ export class AppendQueue {
     this.#isBusy = true;
     try {
       for (let group = this.#nextGroup(); group.length > 0; group = this.#nextGroup()) {
+        this.#answerDue(group);
         await this.#take(group);
       }
+      this.#answerDue([]);
     } finally {
       this.#isBusy = false;
     }
@@ -115,7 +127,8 @@ export class AppendQueue {
   async #take(group: readonly Waiting[]): Promise<void> {
     for (const waiting of group) this.#waiting.delete(waiting);
     const outcome = await this.#append(group.map(({ range }) => range));
-    for (const waiting of group) this.#answer(waiting, outcome);
+    const answered = outcome.kind === 'failed' ? [...group, ...this.#waiting] : group;
+    for (const waiting of answered) this.#answer(waiting, outcome);
   }
 
   async #append(ranges: readonly AppendRange[]): Promise<AppendOutcome> {
@@ -128,7 +141,8 @@ export class AppendQueue {
       await this.#archive.append([...rest, ...others]);
       return { kind: 'accepted', mark: this.#archive.mark };
     } catch (error) {
-      return { kind: 'failed', mark: this.#archive.mark, reason: reasonOf(error) };
+      this.#failure = reasonOf(error);
+      return { kind: 'failed', mark: this.#archive.mark, reason: this.#failure };
     }
   }
 
@@ -150,12 +164,14 @@ async function withoutOverlap(
   const { mark } = archive;
   if (range.first > mark) return [range];
   const stored: Buffer[] = [];
+  const gaps: number[] = [];
   const beyond: PlacedFrame[] = [];
   const cut: FrameRun[] = [];
   for (const frame of range.frames) {
     const body = range.bytes.subarray(frame.bodyStart, frame.end);
     if (lastSeqOf(frame) <= mark) {
       stored.push(body);
+      if (frame.gap !== undefined) gaps.push(frame.seq);
     } else if (frame.seq > mark) {
       beyond.push(frame);
     } else {
@@ -164,7 +180,7 @@ async function withoutOverlap(
       cut.push(recut(frame, body.subarray(at), mark + 1));
     }
   }
-  if (!(await archive.holds(range.first, stored))) return undefined;
+  if (!(await archive.holds({ from: range.first, parts: stored, gaps }))) return undefined;
   return [...cut, { bytes: range.bytes, frames: beyond }];
 }
 

@@ -3,8 +3,8 @@ import { isRunId } from '../core/run-id.js';
 import { ShipperError, reasonOf } from '../core/errors.js';
 import { makeDirectories } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
-import { runPath } from './layout.js';
 import type { Logger } from '../telemetry/log.js';
+import { runPath } from './layout.js';
 import { RunArchive, type RunArchiveParts } from './run-archive.js';
 
 /**
@@ -30,7 +30,6 @@ export class Archive {
   readonly #parts: RunArchiveParts;
   /** In the order of their last use. */
   readonly #runs = new Map<string, OpenRun>();
-
   readonly #working = new Set<Promise<unknown>>();
 
   private constructor(dir: string, { fs, log, clock = systemClock }: ArchiveParts) {
@@ -68,10 +67,10 @@ export class Archive {
 
   /** Waits for the work under way, then closes every file. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#working);
-    const runs = [...this.#runs.values()];
+    while (this.#working.size > 0) await Promise.allSettled(this.#working);
+    const runs = [...this.#runs];
     this.#runs.clear();
-    for (const { opening } of runs) await (await opening)?.close();
+    for (const run of runs) await this.#closeRun(run);
   }
 
   async #use<T>(
@@ -83,6 +82,18 @@ export class Archive {
     this.#runs.delete(id);
     this.#runs.set(id, entry);
     entry.users += 1;
+    const working = this.#opened(id, entry).then(work);
+    this.#working.add(working);
+    try {
+      return await working;
+    } finally {
+      entry.users -= 1;
+      await this.#closeUnused();
+      this.#working.delete(working);
+    }
+  }
+
+  async #opened(id: string, entry: OpenRun): Promise<RunArchive | undefined> {
     let run: RunArchive | undefined;
     try {
       run = await entry.opening;
@@ -90,23 +101,24 @@ export class Archive {
       // What could not be opened, or is not there, is looked up again by the next request.
       if (run === undefined && this.#runs.get(id) === entry) this.#runs.delete(id);
     }
-    const working = work(run);
-    this.#working.add(working);
-    try {
-      return await working;
-    } finally {
-      this.#working.delete(working);
-      entry.users -= 1;
-      await this.#closeUnused();
-    }
+    return run;
   }
 
   async #closeUnused(): Promise<void> {
-    for (const [id, { opening, users }] of this.#runs) {
+    for (const run of this.#runs) {
       if (this.#runs.size <= MAX_OPEN_RUNS) return;
-      if (users > 0) continue;
-      this.#runs.delete(id);
+      if (run[1].users > 0) continue;
+      this.#runs.delete(run[0]);
+      await this.#closeRun(run);
+    }
+  }
+
+  /** What was acknowledged is synced before, so that a failure costs nothing. */
+  async #closeRun([id, { opening }]: readonly [string, OpenRun]): Promise<void> {
+    try {
       await (await opening)?.close();
+    } catch (error) {
+      this.#parts.log.warn({ run: id }, `cannot close the files of a run: ${reasonOf(error)}`);
     }
   }
 

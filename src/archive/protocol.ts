@@ -60,7 +60,7 @@ export class NativeProtocol {
     if (version !== undefined && version !== '1') {
       return problem('unsupported-version', 'version 1 is spoken here', { 'shipper-version': '1' });
     }
-    if (!isRunId(id)) return problem('bad-request', 'the run id is not a ULID');
+    if (!isRunId(id)) return badRequest('the run id is not a ULID');
     if (finish !== undefined)
       return this.#ifPosted(request, (run) => this.#finish(request, run), id);
     if (stream === undefined) return this.#run(request, id);
@@ -78,8 +78,8 @@ export class NativeProtocol {
 
   async #describe(request: ExchangeRequest, id: string): Promise<ExchangeResponse> {
     const metadata = jsonBody(request);
-    if (metadata === undefined) return problem('bad-request', 'the body is not a JSON object');
-    if (metadata['id'] !== id) return problem('bad-request', 'the metadata is of another run');
+    if (metadata === undefined) return badRequest('the body is not a JSON object');
+    if (metadata['id'] !== id) return badRequest('the metadata is of another run');
     return this.#archive.withNewRun(id, async (run) => {
       await run.describe(metadata);
       return stateOf(run);
@@ -102,10 +102,10 @@ export class NativeProtocol {
   ): Promise<ExchangeResponse> {
     const epoch = epochOf(request);
     const range = parseRange(request.headers['shipper-range']);
-    if (epoch === undefined) return problem('bad-request', 'Shipper-Epoch is missing');
-    if (range === undefined) return problem('bad-request', 'Shipper-Range is missing');
-    if (!(await run.admit(epoch))) return fenced(run, await run.mark(stream));
     const mark = await run.mark(stream);
+    if (epoch === undefined) return badRequest('Shipper-Epoch is missing', marks(run, mark));
+    if (range === undefined) return badRequest('Shipper-Range is missing', marks(run, mark));
+    if (!(await run.admit(epoch))) return fenced(run, marks(run, mark));
     if (range.last <= mark) return accepted(run, mark, true);
     if (run.isFinished) return complete(run, mark);
     const frames = await readAppend(request, { ...range, epoch });
@@ -122,9 +122,9 @@ export class NativeProtocol {
   async #finish(request: ExchangeRequest, run: RunArchive): Promise<ExchangeResponse> {
     const epoch = epochOf(request);
     const totals = parseTotals(jsonBody(request) ?? {});
-    if (epoch === undefined) return problem('bad-request', 'Shipper-Epoch is missing');
-    if (totals === undefined) return problem('bad-request', 'the body is not a final record');
-    if (!(await run.admit(epoch))) return fenced(run, 0);
+    if (epoch === undefined) return badRequest('Shipper-Epoch is missing');
+    if (totals === undefined) return badRequest('the body is not a final record');
+    if (!(await run.admit(epoch))) return fenced(run);
     const outcome = await run.finish(totals);
     switch (outcome.kind) {
       case 'finished':
@@ -153,7 +153,7 @@ function appendAnswer(run: RunArchive, outcome: AppendOutcome): ExchangeResponse
     case 'conflict':
       return problem('content-conflict', 'other content is stored for these sequences', headers);
     case 'fenced':
-      return fenced(run, outcome.mark);
+      return fenced(run, headers);
     case 'complete':
       return complete(run, outcome.mark);
     case 'failed':
@@ -174,8 +174,12 @@ function storageFailure(error: unknown): ExchangeResponse {
   return problem('storage-failed', reasonOf(error));
 }
 
-function fenced(run: RunArchive, mark: number): ExchangeResponse {
-  return problem('fenced', `epoch ${String(run.epoch)} has taken over`, marks(run, mark));
+function fenced(run: RunArchive, headers?: Record<string, string>): ExchangeResponse {
+  return problem('fenced', `epoch ${String(run.epoch)} has taken over`, headers);
+}
+
+function badRequest(detail: string, headers?: Record<string, string>): ExchangeResponse {
+  return problem('bad-request', detail, headers);
 }
 
 function marks(run: RunArchive, mark: number): Record<string, string> {

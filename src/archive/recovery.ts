@@ -29,44 +29,63 @@ export interface StreamFiles {
  * log proves everything before it, and finding it needs the end of the index alone, however long
  * that is.
  *
- * What lies beyond it in either file is cut: nobody was told that it is stored. Idempotent: if the
- * process dies here, the next recovery comes to the same end. Files that are missing are created. A
- * log without a single index line is not cut but set aside, and said: it may be all that is left.
+ * What lies beyond it in either file is cut: nobody was told that it is stored. What stays is
+ * synced, because a killed process may have died before its own sync, and senders are told the mark
+ * from now on. Idempotent: if the process dies here, the next recovery comes to the same end. Files
+ * that are missing are created. A log without a single index line is not cut but set aside, and
+ * said: it may be all that is left. An intact line whose bytes are not in the log is said, too: the
+ * disk has lost what was synced.
+ *
+ * @throws the system error; what was acknowledged is as it was
  */
 export async function recoverStream(
   fs: FileSystem,
   log: Logger,
   files: StreamFiles,
 ): Promise<StreamState> {
-  const isNewLog = await createIfMissing(fs, files.log);
-  const isNewIndex = await createIfMissing(fs, files.index);
-  if (isNewLog || isNewIndex) await fs.syncDirectory(files.directory);
+  await createIfMissing(fs, files.log);
+  await createIfMissing(fs, files.index);
+  await fs.syncDirectory(files.directory);
   const logBytes = (await fs.stat(files.log))?.sizeBytes ?? 0;
-  const state = (await lastIntact(fs, files, logBytes)) ?? EMPTY;
+  const { state, missing } = await lastIntact(fs, files, logBytes);
+  if (missing > 0) {
+    const lost = { file: files.log, lines: missing, mark: state.mark };
+    log.error(lost, 'a log lacks bytes that its index knows: the stream goes back to its mark');
+  }
   if (state === EMPTY && logBytes > 0) await setAside(fs, log, files);
   await cutTo(fs, files, state);
   return state;
 }
 
-/** Cuts both files to a known state, as after an append that failed. */
+/**
+ * Cuts both files to a known state, as after an append that failed, and syncs them. The index goes
+ * first: no line outlives its bytes, wherever the process dies.
+ */
 export async function cutTo(fs: FileSystem, files: StreamFiles, state: StreamState): Promise<void> {
-  await cutFile(fs, files.log, state.bytes);
   await cutFile(fs, files.index, state.indexBytes);
+  await cutFile(fs, files.log, state.bytes);
 }
 
+/**
+ * The state at the last line whose bytes are there, and how many intact lines after it have none.
+ */
 async function lastIntact(
   fs: FileSystem,
   files: StreamFiles,
   logBytes: number,
-): Promise<StreamState | undefined> {
-  let found: StreamState | undefined;
+): Promise<{ state: StreamState; missing: number }> {
+  let state = EMPTY;
+  let missing = 0;
   await eachLineFromEnd(fs, files.index, async (entry, lineEnd) => {
     const { header, at } = entry;
-    if (at + header.len > logBytes || !(await isInLog(fs, files.log, entry))) return true;
-    found = { mark: lastSeqOf(header), bytes: at + header.len, indexBytes: lineEnd };
+    if (at + header.len > logBytes || !(await isInLog(fs, files.log, entry))) {
+      missing += 1;
+      return true;
+    }
+    state = { mark: lastSeqOf(header), bytes: at + header.len, indexBytes: lineEnd };
     return false;
   });
-  return found;
+  return { state, missing };
 }
 
 async function isInLog(fs: FileSystem, log: string, entry: IndexEntry): Promise<boolean> {
@@ -80,10 +99,8 @@ async function isInLog(fs: FileSystem, log: string, entry: IndexEntry): Promise<
   return crc32(body, entry.parsed.crcSoFar) === entry.parsed.crc;
 }
 
-async function createIfMissing(fs: FileSystem, path: string): Promise<boolean> {
-  if ((await fs.stat(path)) !== undefined) return false;
-  await fs.create(path).close();
-  return true;
+async function createIfMissing(fs: FileSystem, path: string): Promise<void> {
+  if ((await fs.stat(path)) === undefined) await fs.create(path).close();
 }
 
 async function setAside(fs: FileSystem, log: Logger, files: StreamFiles): Promise<void> {
@@ -98,10 +115,10 @@ async function setAside(fs: FileSystem, log: Logger, files: StreamFiles): Promis
 }
 
 async function cutFile(fs: FileSystem, path: string, length: number): Promise<void> {
-  if (((await fs.stat(path))?.sizeBytes ?? 0) <= length) return;
+  const size = (await fs.stat(path))?.sizeBytes ?? 0;
   const file = fs.openAppend(path);
   try {
-    await file.truncate(length);
+    if (size > length) await file.truncate(length);
     await file.datasync();
   } finally {
     await file.close();

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import type { RunTotals } from '../core/run.js';
 import { STREAMS, type StreamName } from '../core/stream.js';
@@ -5,9 +6,9 @@ import { makeDirectories } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
 import type { Logger } from '../telemetry/log.js';
 import { AppendQueue, type AppendOutcome, type AppendRange } from './append-queue.js';
-import { logPath } from './layout.js';
+import { indexPath, logPath, recordPath } from './layout.js';
+import { cutTo, type StreamFiles, type StreamState } from './recovery.js';
 import { readArchiveRecord, writeArchiveRecord, type ArchiveRecord } from './run-record.js';
-import type { StreamState } from './recovery.js';
 import { StreamArchive } from './stream-archive.js';
 
 /** What is known of a run: the answer to PUT and GET. */
@@ -39,8 +40,12 @@ interface OpenStream {
 /**
  * One run of the archive: its record, the epoch that fences older uploaders, and its streams.
  *
- * An epoch is persisted before it is acted on, and a finish only after every digest was compared:
- * who reads `run.json` may rely on what it says. One process per run directory.
+ * * - An epoch is persisted before it is acted on, and a finish only after every digest was
+ * compared:
+ *   who reads `run.json` may rely on what it says.
+ * - A killed process may have made the directory or replaced `run.json` and not synced that:
+ *   opening syncs both directories, before anybody is told what is in them.
+ * - One process per run directory.
  */
 export class RunArchive {
   readonly #parts: RunArchiveParts;
@@ -73,7 +78,13 @@ export class RunArchive {
     place: { directory: string; id: string },
   ): Promise<RunArchive | undefined> {
     if ((await parts.fs.stat(place.directory))?.kind !== 'directory') return undefined;
+    await parts.fs.syncDirectory(place.directory);
+    await parts.fs.syncDirectory(dirname(place.directory));
     const record = await readArchiveRecord(parts.fs, place.directory);
+    const file = recordPath(place.directory);
+    if (record === undefined && (await parts.fs.stat(file)) !== undefined) {
+      parts.log.error({ file }, 'the record of a run is damaged: its epoch and end are forgotten');
+    }
     const empty: ArchiveRecord = { metadata: {}, epoch: 0, totals: null, finishedAt: null };
     return new RunArchive(parts, place, record ?? empty);
   }
@@ -149,17 +160,31 @@ export class RunArchive {
     return finishing;
   }
 
+  /** Closes every file. Nobody uses the run any more. */
   async close(): Promise<void> {
-    const streams = await Promise.all(this.#streams.values());
+    const streams = await Promise.allSettled(this.#streams.values());
     this.#streams.clear();
-    for (const { archive } of streams) await archive.close();
+    for (const opening of streams) {
+      if (opening.status === 'fulfilled') await opening.value.archive.close();
+    }
+    const { fs } = this.#parts;
+    for (const [stream, known] of this.#known) {
+      // A disk that still fails keeps what nobody was told of; so it would after a kill.
+      await cutTo(fs, filesOf(this.#directory, stream), known).catch(() => undefined);
+    }
   }
 
   async #appendNow(stream: StreamName, range: AppendRange): Promise<AppendOutcome> {
-    const opened = await this.#opened(stream);
-    if (this.isFinished) return { kind: 'complete', mark: opened.archive.mark };
-    const outcome = await opened.queue.append(range);
-    if (outcome.kind === 'failed') await this.#forget(stream, opened);
+    const opening = this.#opened(stream);
+    const { archive, queue } = await opening;
+    if (this.isFinished) return { kind: 'complete', mark: archive.mark };
+    const outcome = await queue.append(range);
+    // Of several that have failed together, the first closes the stream.
+    if (outcome.kind === 'failed' && this.#streams.get(stream) === opening) {
+      this.#known.set(stream, archive.state);
+      this.#streams.delete(stream);
+      await archive.close();
+    }
     return outcome;
   }
 
@@ -217,16 +242,10 @@ export class RunArchive {
 
   async #open(stream: StreamName): Promise<OpenStream> {
     const known = this.#known.get(stream);
-    const archive = await StreamArchive.open(this.#parts, this.#directory, stream, known);
+    const files = filesOf(this.#directory, stream);
+    const archive = await StreamArchive.open(this.#parts, files, known);
     this.#known.delete(stream);
     return { archive, queue: new AppendQueue(archive, () => this.epoch) };
-  }
-
-  async #forget(stream: StreamName, opened: OpenStream): Promise<void> {
-    if ((await this.#streams.get(stream)) !== opened) return;
-    this.#known.set(stream, opened.archive.state);
-    this.#streams.delete(stream);
-    await opened.archive.close();
   }
 
   #change(update: (record: ArchiveRecord) => ArchiveRecord): Promise<void> {
@@ -239,6 +258,10 @@ export class RunArchive {
     this.#recording = changed.catch(() => undefined);
     return changed;
   }
+}
+
+function filesOf(directory: string, stream: StreamName): StreamFiles {
+  return { directory, log: logPath(directory, stream), index: indexPath(directory, stream) };
 }
 
 function conflict(reason: string): FinishOutcome {

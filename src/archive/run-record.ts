@@ -33,7 +33,7 @@ export async function writeArchiveRecord(
 ): Promise<void> {
   const { metadata, epoch, totals, finishedAt } = record;
   const end = totals === null ? {} : { ...totals, finishedAt };
-  const text = JSON.stringify({ ...metadata, epoch, ...end }, null, 2);
+  const text = JSON.stringify({ ...withoutOwn(metadata), epoch, ...end }, null, 2);
   await commitFile(fs, recordPath(directory), Buffer.from(`${text}\n`));
 }
 
@@ -45,13 +45,18 @@ export async function readArchiveRecord(
   const content = await readIfPresent(fs, recordPath(directory));
   const fields = parseObject(content?.toString('utf8') ?? '');
   if (fields === undefined || !Number.isSafeInteger(fields['epoch'])) return undefined;
-  const metadata = { ...fields };
-  for (const name of OWN_FIELDS) Reflect.deleteProperty(metadata, name);
   const finishedAt = typeof fields['finishedAt'] === 'string' ? fields['finishedAt'] : null;
   return {
-    metadata,
+    metadata: withoutOwn(fields),
     epoch: fields['epoch'] as number,
     totals: finishedAt === null ? null : (parseTotals(fields) ?? null),
     finishedAt,
   };
+}
+
+/** A sender that names its own fields like ours finishes nothing by it. */
+function withoutOwn(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const metadata = { ...fields };
+  for (const name of OWN_FIELDS) Reflect.deleteProperty(metadata, name);
+  return metadata;
 }

@@ -1,18 +1,25 @@
 import { createHash, type Hash } from 'node:crypto';
 import { assert } from '../core/assert.js';
-import type { StreamName } from '../core/stream.js';
 import type { AppendFile, FileSystem, ReadFile } from '../disk/file-system.js';
 import { entryOffset } from '../frames/entries.js';
 import { lastSeqOf } from '../frames/frame.js';
 import type { PlacedFrame } from '../frames/scan.js';
 import type { Logger } from '../telemetry/log.js';
 import { encodeIndexLine, type IndexEntry } from './index-line.js';
-import { indexPath, logPath } from './layout.js';
 import { eachLineFromEnd } from './read-index.js';
 import { cutTo, recoverStream, type StreamFiles, type StreamState } from './recovery.js';
 
 /** For reading a `.log` again: large enough to be fast, small enough not to be felt. */
 const READ_CHUNK_BYTES = 1024 * 1024;
+
+/** What a sender says is stored already, from a sequence on up to the mark. */
+export interface Overlap {
+  readonly from: number;
+  /** The bytes of its entries, in order. */
+  readonly parts: readonly Buffer[];
+  /** Sequences of its gap entries, ascending. */
+  readonly gaps: readonly number[];
+}
 
 /** Contiguous frames in a buffer, to be appended. */
 export interface FrameRun {
@@ -71,15 +78,9 @@ export class StreamArchive {
    */
   static async open(
     { fs, log }: StreamArchiveParts,
-    directory: string,
-    stream: StreamName,
+    files: StreamFiles,
     known?: StreamState,
   ): Promise<StreamArchive> {
-    const files = {
-      directory,
-      log: logPath(directory, stream),
-      index: indexPath(directory, stream),
-    };
     if (known !== undefined) await cutTo(fs, files, known);
     const state = await recoverStream(fs, log, files);
     const opened = await openBoth(fs, files);
@@ -145,28 +146,34 @@ export class StreamArchive {
     return this.#digest.copy().digest('hex');
   }
 
-  /**
-   * Whether these bytes are what is stored from a sequence on to the mark: the check before an
-   * overlap is skipped.
-   */
-  async holds(from: number, parts: readonly Buffer[]): Promise<boolean> {
+  /** Whether that is what is stored: the check before an overlap is skipped. */
+  async holds({ from, parts, gaps }: Overlap): Promise<boolean> {
     const expected = Buffer.concat(parts);
-    const offset = await this.#offsetOf(from);
-    if (offset === undefined || this.#state.bytes - offset !== expected.length) return false;
-    return (await this.#read(offset, expected.length)).equals(expected);
+    const stored = await this.#storedFrom(from);
+    if (stored === undefined || this.#state.bytes - stored.at !== expected.length) return false;
+    // Gaps have no bytes, so that the bytes alone do not tell where they lie.
+    if (stored.gaps.join() !== gaps.join()) return false;
+    return (await this.#read(stored.at, expected.length)).equals(expected);
   }
 
-  /** Where a stored entry begins in the log; undefined when the index does not tell. */
-  async #offsetOf(sequence: number): Promise<number | undefined> {
+  /**
+   * Where a stored entry begins in the log, and the gap entries from it on, ascending; undefined
+   * when the index does not tell.
+   */
+  async #storedFrom(sequence: number): Promise<{ at: number; gaps: number[] } | undefined> {
     let holder: IndexEntry | undefined;
+    const gaps: number[] = [];
     await eachLineFromEnd(this.#fs, this.#files.index, (entry) => {
-      if (entry.header.seq > sequence) return true;
+      const { seq, gap } = entry.header;
+      if (gap !== undefined && seq >= sequence) gaps.push(seq);
+      if (seq > sequence) return true;
       holder = entry;
       return false;
     });
     if (holder === undefined || lastSeqOf(holder.header) < sequence) return undefined;
     const body = await this.#read(holder.at, holder.header.len);
-    return holder.at + entryOffset(body, sequence - holder.header.seq);
+    const at = holder.at + entryOffset(body, sequence - holder.header.seq);
+    return { at, gaps: gaps.reverse() };
   }
 
   async #read(offset: number, length: number): Promise<Buffer> {

@@ -55,7 +55,7 @@ export function readBody(
   });
 }
 
-/** Reads what is left of a body and drops it. Resolves at its end, and at the latest after `limitMs`. */
+/** Reads what is left of a body and drops it. Resolves at its end, or after `limitMs`. */
 export function discardRest(message: IncomingMessage, limitMs: number): Promise<void> {
   if (message.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

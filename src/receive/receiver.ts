@@ -12,15 +12,15 @@ import { serve, IDLE_LIMIT_MS, type ServiceParts } from './service.js';
 const BODIES_MAX_BYTES = 64 * MIB;
 
 /**
- * Beside the files of the runs that are open, and within the 1024 descriptors that are usual. Who finds no
- * room is closed at once, and comes again.
+ * Beside the files of the runs that are open, and within the 1024 descriptors that are usual. Who
+ * finds no room is closed at once, and comes again.
  */
 const MAX_CONNECTIONS = 512;
 
-/** Well above the 2 s for which clients of ours keep an idle connection, so that they close it first. */
+/** Well above the 2 s for which clients of ours keep an idle connection: they close it first. */
 const KEEP_ALIVE_MS = 15 * SECOND_MS;
 
-/** A range that waits for its predecessor has its answer within 1 s; the rest is for a slow disk. */
+/** A range that waits for its predecessor is answered within 1 s; the rest is for a slow disk. */
 const CLOSE_LIMIT_MS = 5 * SECOND_MS;
 
 export interface ReceiverSettings {
@@ -40,8 +40,8 @@ export interface Receiver {
   readonly host: string;
   readonly port: number;
   /**
-   * Takes no new request, finishes those under way, and closes the connections; after 5 s also those of
-   * senders that have still not sent all of a request.
+   * Takes no new request, finishes those under way, and closes the connections; after 5 s also
+   * those of senders that have still not sent all of a request.
    */
   close(): Promise<void>;
 }

@@ -56,7 +56,7 @@ async function send(
   response.writeHead(status, { ...headers, ...connection, 'content-length': body.length });
   if (message.method === 'HEAD' || body.length === 0) response.flushHeaders();
   else response.write(body);
-  // Closed while the client still sends, the connection would be reset, and the answer lost with it.
+  // Closed while the client still sends, the connection would be reset, and the answer be lost.
   if (!isRead) await discardRest(message, LINGER_MS);
   response.end();
 }

@@ -11,13 +11,14 @@ export const RUN = '01J00000000000000000000000';
 
 /** An archive behind the native protocol, spoken to without sockets. */
 export class NativePeer {
-  readonly dir: string = temporaryDirectory();
+  readonly dir: string;
   readonly #fs: FileSystem;
   #archive: Archive | undefined;
   #protocol: NativeProtocol | undefined;
 
-  constructor(fs: FileSystem = nodeFileSystem) {
+  constructor(fs: FileSystem = nodeFileSystem, dir: string = temporaryDirectory()) {
     this.#fs = fs;
+    this.dir = dir;
   }
 
   /** The path of one of the run's files. */
