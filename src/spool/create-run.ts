@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ShipperError, reasonOf, systemCode } from '../core/errors.js';
+import { isRunId } from '../core/run-id.js';
 import {
   isTemporary,
   listIfPresent,
@@ -8,7 +9,7 @@ import {
   TEMPORARY_SUFFIX,
 } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
-import { hangBell } from './bell.js';
+import { hangBell, removeBell } from './bell.js';
 import { runDirectory, type SpoolLayout } from './layout.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { readRunRecord, writeRunRecord, type RunRecord } from './run-record.js';
@@ -19,7 +20,7 @@ import { readRunRecord, writeRunRecord, type RunRecord } from './run-record.js';
  * The directory is made aside, filled with `run.json`, and becomes visible by one rename, so nobody
  * ever sees a run without its record. If the process dies
  * - before the rename: a directory with the ending `.tmp` is left that holds no entries, and
- *   `removeUnfinishedRuns` removes it;
+ *   `removeLeftovers` removes it;
  * - after it, before the bell hangs: there is a run without entries, of a dead writer, as any
  *   other.
  *
@@ -64,20 +65,36 @@ async function fillAndShow(
 }
 
 /**
- * Removes what killed starts have left. One whose record does not say that its writer is dead may
- * be under way, and is left alone.
+ * Removes what crashes have left beside the runs: starts that were killed, and bells of runs that
+ * are gone. A start whose record does not say that its writer is dead may be under way, and is left
+ * alone; and so is what cannot be read or removed: it holds no entries, and stops nobody.
  */
-export async function removeUnfinishedRuns(
+export async function removeLeftovers(
   fs: FileSystem,
   layout: SpoolLayout,
   isDead: (writer: ProcessIdentity) => boolean,
 ): Promise<void> {
-  for (const name of (await listIfPresent(fs, layout.runs)).filter(isTemporary)) {
-    const directory = join(layout.runs, name);
-    const runId = name.slice(0, -TEMPORARY_SUFFIX.length);
-    const { writer } = (await readRunRecord(fs, directory, runId)).record;
-    if (writer !== null && isDead(writer)) await removeDirectoryOfFiles(fs, directory);
+  // The bells are listed first: a run is there before its bell hangs.
+  const bells = (await listIfPresent(fs, layout.wake)).filter(isRunId);
+  const names = await listIfPresent(fs, layout.runs);
+  const present = new Set(names);
+  for (const id of bells.filter((bell) => !present.has(bell))) {
+    await removeBell(fs, layout, id).catch(() => undefined);
   }
+  for (const name of names.filter(isTemporary)) {
+    const runId = name.slice(0, -TEMPORARY_SUFFIX.length);
+    await removeUnfinished(fs, join(layout.runs, name), runId, isDead).catch(() => undefined);
+  }
+}
+
+async function removeUnfinished(
+  fs: FileSystem,
+  directory: string,
+  runId: string,
+  isDead: (writer: ProcessIdentity) => boolean,
+): Promise<void> {
+  const { writer } = (await readRunRecord(fs, directory, runId)).record;
+  if (writer !== null && isDead(writer)) await removeDirectoryOfFiles(fs, directory);
 }
 
 function unusable(layout: SpoolLayout, error: unknown): ShipperError {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { systemClock } from '../core/clock.js';
 import { MAX_BODY_BYTES, MAX_HEADER_BYTES } from '../frames/frame.js';
 import { nodeFileSystem } from '../disk/node-file-system.js';
-import { removeUnfinishedRuns } from '../spool/create-run.js';
+import { removeLeftovers } from '../spool/create-run.js';
 import { spoolLayout } from '../spool/layout.js';
 import { livenessOf } from '../spool/process-identity.js';
 import type { RunRecord } from '../spool/run-record.js';
@@ -87,10 +87,10 @@ export class Delivery {
     for (const url of this.#settings.to) this.#destinations.get(url);
     const layout = spoolLayout(this.#settings.spoolRoot);
     if (this.#settings.runId === undefined) {
-      await removeUnfinishedRuns(nodeFileSystem, layout, (writer) => livenessOf(writer) === 'dead');
+      await removeLeftovers(nodeFileSystem, layout, (writer) => livenessOf(writer) === 'dead');
     }
-    const watcher = watchBells(layout, this.#settings.runId, () => {
-      this.#wakeup.notify();
+    const watcher = watchBells(layout, this.#settings.runId, (runId) => {
+      this.#wakeup.ring(runId);
     });
     try {
       return this.#report(await this.#uploader.run(ending));

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ShipperError } from '../../src/core/errors.js';
 import { nodeFileSystem } from '../../src/disk/node-file-system.js';
-import { createRun, removeUnfinishedRuns } from '../../src/spool/create-run.js';
+import { hangBell } from '../../src/spool/bell.js';
+import { createRun, removeLeftovers } from '../../src/spool/create-run.js';
 import { runDirectory, spoolLayout } from '../../src/spool/layout.js';
 import { listRuns } from '../../src/spool/listing.js';
 import { readRunRecord, type RunRecord } from '../../src/spool/run-record.js';
@@ -151,15 +152,15 @@ describe('a spool that cannot be used', () => {
   });
 });
 
-describe('removeUnfinishedRuns', () => {
+describe('removeLeftovers', () => {
   it('removes what a killed start has left, and nothing of a living one', async () => {
     for (let operations = 0; ; operations += 1) {
       const disk = await stoppedAfter(operations);
       if (disk === undefined) break;
       const next = disk.afterKill();
-      await removeUnfinishedRuns(next, LAYOUT, () => false);
+      await removeLeftovers(next, LAYOUT, () => false);
       expect(next.files()).toEqual(disk.files());
-      await removeUnfinishedRuns(next, LAYOUT, () => true);
+      await removeLeftovers(next, LAYOUT, () => true);
       const isNamed = disk.files().includes(`${PREPARED}/run.json`);
       if (isNamed) expect(next.files()).toEqual([]);
       else expect(next.files()).toEqual(disk.files());
@@ -171,14 +172,35 @@ describe('removeUnfinishedRuns', () => {
     await createRun(disk, LAYOUT, RECORD);
     await disk.makeDirectory(`${LAYOUT.runs}/foreign.tmp`);
     const before = disk.files();
-    await removeUnfinishedRuns(disk, LAYOUT, () => true);
+    await removeLeftovers(disk, LAYOUT, () => true);
     expect(disk.files()).toEqual(before);
     expect(await disk.list(LAYOUT.runs)).toContain('foreign.tmp');
   });
 
+  it('removes bells of runs that are gone, and no other', async () => {
+    const disk = new SimulatedDisk();
+    await createRun(disk, LAYOUT, RECORD);
+    await hangBell(disk, LAYOUT, SECOND.id);
+    await disk.create(`${LAYOUT.wake}/foreign`).close();
+    await removeLeftovers(disk, LAYOUT, () => false);
+    expect((await disk.list(LAYOUT.wake)).sort()).toEqual([RUN_ID, 'foreign']);
+  });
+
+  it('is not stopped by what it cannot read or remove', async () => {
+    const disk = new SimulatedDisk();
+    await createRun(disk, LAYOUT, RECORD);
+    await disk.create(`${LAYOUT.runs}/a file.tmp`).close();
+    for (const id of [SECOND.id, RUN_ID.replace(/.$/, '2')]) await hangBell(disk, LAYOUT, id);
+    disk.faultOf = ({ kind, path }) =>
+      kind === 'unlink' && path.endsWith(SECOND.id) ? { code: 'EACCES' } : undefined;
+    await removeLeftovers(disk, LAYOUT, () => true);
+    expect((await disk.list(LAYOUT.wake)).sort()).toEqual([RUN_ID, SECOND.id]);
+    expect(disk.files()).toContain(`${LAYOUT.runs}/a file.tmp`);
+  });
+
   it('has nothing to do where there is no spool', async () => {
     const disk = new SimulatedDisk();
-    await removeUnfinishedRuns(disk, LAYOUT, () => true);
+    await removeLeftovers(disk, LAYOUT, () => true);
     expect(disk.files()).toEqual([]);
   });
 });

@@ -73,7 +73,7 @@ describe('livenessOf', () => {
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const [line] = (await once(child.stdout!, 'data')) as [Buffer];
     const pid = Number(line.toString());
     const name = (): string => readFileSync(`/proc/${String(child.pid)}/comm`, 'utf8').trim();
     await vi.waitUntil(() => name() === 'sleep', { timeout: 10_000 });
