@@ -1,4 +1,5 @@
-import { systemCode } from '../core/errors.js';
+import { reasonOf, systemCode } from '../core/errors.js';
+import { EXIT } from '../core/exit-codes.js';
 
 /** Results, on stdout. */
 export function printOut(text: string): void {
@@ -22,5 +23,8 @@ function print(stream: NodeJS.WriteStream, text: string): void {
 }
 
 function ignoreClosedReader(error: Error): void {
-  if (systemCode(error) !== 'EPIPE') throw error;
+  if (systemCode(error) === 'EPIPE') return;
+  process.exitCode = EXIT.io;
+  // Where it was stderr itself that failed, there is nobody to tell.
+  process.stderr.write(`shipper: cannot write the output: ${reasonOf(error)}; make room for it\n`);
 }

@@ -31,7 +31,11 @@ export const EXIT_CODE_TABLE: readonly ExitCodeRow[] = [
     from: 'run',
     meaning: 'the wrapper ends by the same signal (128+n where it cannot)',
   },
-  { code: '0', from: 'the others', meaning: 'done; for `drain`: nothing is left in the spool' },
+  {
+    code: '0',
+    from: 'the others',
+    meaning: 'done; for `drain`: everything that is sealed in the spool is delivered',
+  },
   { code: String(EXIT.usage), from: 'the others', meaning: 'usage' },
   { code: String(EXIT.data), from: 'drain', meaning: 'data that does not add up' },
   {

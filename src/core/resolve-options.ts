@@ -20,6 +20,8 @@ type OptionValue = string | number | boolean | readonly string[];
 /** Where a raw value came from, for messages: the flag or the variable. */
 interface Source {
   readonly what: string;
+  /** How a value is given there. */
+  readonly how: (value: string) => string;
   readonly texts: readonly string[];
 }
 
@@ -54,13 +56,14 @@ function sourceOf(
   const flag = flags[key];
   if (flag !== undefined) {
     const texts = flag === true ? ['true'] : typeof flag === 'string' ? [flag] : flag;
-    return { what: `option --${spec.name}`, texts };
+    const how = (value: string): string => `--${spec.name} ${value}`;
+    return { what: `option --${spec.name}`, how, texts };
   }
   const variable = environmentName(spec);
   const text = environment[variable];
   if (text === undefined || text === '') return undefined;
   const texts = spec.kind.type === 'texts' ? text.trim().split(/\s+/) : [text];
-  return { what: variable, texts };
+  return { what: variable, how: (value) => `${variable}=${value}`, texts };
 }
 
 function parseTexts(spec: OptionSpec, source: Source, code: 'usage' | 'config'): OptionValue {
@@ -69,7 +72,7 @@ function parseTexts(spec: OptionSpec, source: Source, code: 'usage' | 'config'):
   const value = parseOne(spec.kind, text);
   if (value !== undefined) return value;
   throw new ShipperError(code, `${source.what}: "${text}" is not ${expected(spec.kind)}`, {
-    hint: `for example --${spec.name} ${exampleOf(spec)}`,
+    hint: `for example ${source.how(exampleOf(spec))}`,
   });
 }
 
@@ -127,12 +130,12 @@ function exampleOf(spec: OptionSpec): string {
     case 'duration':
       return '10s';
     case 'size':
-      return '8MiB';
+      return '64KiB';
     case 'count':
       return '4';
     case 'choice':
       return spec.kind.choices[0] ?? '';
     case 'switch':
-      return '';
+      return 'true';
   }
 }

@@ -205,6 +205,13 @@ describe('delivery', () => {
     const status = await shipper(['status', '--spool', spool, '--json']);
     const shown = JSON.parse(status.stdout.toString()) as { runs: { state: string }[] };
     expect(shown.runs.map(({ state }) => state)).toEqual(['live', 'live']);
+    // Each wrapper delivers its own run; a drain beside them has nothing to do then.
+    const pending = async (): Promise<number> => {
+      const { stdout } = await shipper(['status', '--spool', spool, '--json']);
+      const { totals } = JSON.parse(stdout.toString()) as { totals: { pendingEntries: number } };
+      return totals.pendingEntries;
+    };
+    await expect.poll(pending, PATIENT).toBe(0);
     expect((await shipper(['drain', '--spool', spool])).code).toBe(0);
     for (const run of runs) run.child.stdin?.end('\n');
     for (const run of runs) expect((await run.finished).code).toBe(0);

@@ -1,7 +1,7 @@
 /**
- * Crashes of the writer and of recovery, one by one: the process is killed after every operation, the
- * power is cut after every operation, and recovery itself is killed after every operation. Afterwards
- * S1, S2 and S5 must hold, and what was promised must be there.
+ * Crashes of the writer and of recovery, one by one: the process is killed after every operation,
+ * the power is cut after every operation, and recovery itself is killed after every operation.
+ * Afterwards S1, S2 and S5 must hold, and what was promised must be there.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StreamName } from '../../src/core/stream.js';

@@ -1,7 +1,7 @@
 /**
- * Crashes of removal and of the marks, one by one: an uploader is killed, or the power cut, after each of
- * its operations, and the next one goes on. S4: nothing leaves the spool before it was accepted; and in
- * the end everything was accepted once, and nothing of the run is left.
+ * Crashes of removal and of the marks, one by one: an uploader is killed, or the power cut, after
+ * each of its operations, and the next one goes on. S4: nothing leaves the spool before it was
+ * accepted; and in the end everything was accepted once, and nothing of the run is left.
  */
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StreamName } from '../../src/core/stream.js';
@@ -79,7 +79,9 @@ class Destination {
   }
 }
 
-/** An uploader in its simplest form: sends, writes the marks, removes; one segment after the other. */
+/**
+ * An uploader in its simplest form: sends, writes the marks, removes; one segment after the other.
+ */
 async function deliver(disk: SimulatedDisk, destination: Destination): Promise<void> {
   await removeLeftovers(disk, LAYOUT, () => true);
   const { kind } = await readRunRecord(disk, DIRECTORY, RUN_ID);

@@ -16,8 +16,8 @@ export interface CrashScript {
 }
 
 /**
- * Runs a script again and again, each time on a new disk, and kills its process after every one of its
- * operations in turn. The last visit is of the script that came to its end.
+ * Runs a script again and again, each time on a new disk, and kills its process after every one of
+ * its operations in turn. The last visit is of the script that came to its end.
  *
  * @returns how many points were visited
  */

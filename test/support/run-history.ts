@@ -31,8 +31,14 @@ export class RunHistory {
     return disk.afterKill();
   }
 
-  /** Captures the whole script, or as much of it as the disk lets it; with timers that are faked. */
-  async capture(disk: SimulatedDisk, script: Script): Promise<void> {
+  /**
+   * Captures the whole script, or as much of it as the disk lets it; with timers that are faked.
+   */
+  async capture(
+    disk: SimulatedDisk,
+    script: Script,
+    beforeEnd: () => void = () => undefined,
+  ): Promise<void> {
     const clock = new ManualClock();
     const settings = {
       segmentMaxBytes: 4096,
@@ -51,6 +57,7 @@ export class RunHistory {
         this.#append(disk, writer, ...step);
       }
     }
+    beforeEnd();
     await writer.finish({ code: 0 });
   }
 
@@ -66,6 +73,30 @@ export class RunHistory {
   holds(stream: StreamName, seq: number, n: number, bytes: Buffer): boolean {
     const entries = this.#printed.get(stream)?.slice(seq - 1, seq - 1 + n) ?? [];
     return entries.length === n && Buffer.concat(entries).equals(bytes);
+  }
+
+  /**
+   * What is wrong with the entries of a stream on disk, in words: each must be there, in order, or
+   * be counted by a gap entry in its place.
+   */
+  accountingOf(disk: SimulatedDisk, stream: StreamName): string[] {
+    const printed = this.#printed.get(stream) ?? [];
+    let counted = 0;
+    for (const { frames, bytes } of segmentsOf(disk, stream)) {
+      for (const { seq, n, gap, bodyStart, end } of frames) {
+        const entries = printed.slice(counted, counted + (gap?.entries ?? n));
+        const body = Buffer.concat(entries);
+        const isRight =
+          gap === undefined
+            ? body.equals(bytes.subarray(bodyStart, end))
+            : gap.bytes === body.length && gap.entries === entries.length;
+        if (!isRight) return [`${stream} ${String(seq)} is not what comes next`];
+        counted += entries.length;
+      }
+    }
+    return counted === printed.length
+      ? []
+      : [`${stream} accounts for ${String(counted)} of ${String(printed.length)}`];
   }
 
   /** The highest sequence that survives a kill. */

@@ -25,12 +25,15 @@ export function drainOutcome(report: DeliveryReport, after: SpoolSummary): Drain
     run.state === 'live' && report.end === 'done' && !skipped.has(run.record.id);
   const left = after.runs.filter((run) => !isHeld(run) && !isOngoing(run));
   const unreadableRuns = after.unreadable.length;
-  const isDone = left.length === 0 && unreadableRuns === 0;
+  const held = after.runs.filter(isHeld);
+  // In good hands, but not delivered yet: whoever relies on an empty spool has to look again.
+  const isPending = held.some(({ pendingEntries }) => pendingEntries > 0);
+  const isDone = left.length === 0 && unreadableRuns === 0 && !isPending;
   return {
     report,
     left,
     unreadableRuns,
-    heldRuns: after.runs.filter(isHeld).length,
+    heldRuns: held.length,
     ongoingRuns: after.runs.filter(isOngoing).length,
     exitCode: isDone ? EXIT.ok : failureCode(report, left),
   };
