@@ -105,7 +105,7 @@ describe('a disk that fails again and again', () => {
       const share = random() / 2;
       disk.faultOf = () =>
         random() < share
-          ? { code: CODES[Math.floor(random() * CODES.length)]!, writtenBytes: random() * 200 }
+          ? { code: CODES[Math.floor(random() * CODES.length)]!, writtenBytes: Math.floor(random() * 200) }
           : undefined;
       const problems = await problemsAfter(disk, MODES[seed % MODES.length]!);
       found.push(...problems.map((what) => `seed ${String(seed)}: ${what}`));

@@ -13,7 +13,7 @@ export interface Operation {
 /** An error that an operation fails with. */
 export interface Fault {
   readonly code: string;
-  /** Of an append: what it has written before it failed. */
+  /** Of an append: what it has written before it failed; never all of it. */
   readonly writtenBytes?: number;
 }
 
@@ -59,7 +59,8 @@ export class Operations {
     this.trace.push(operation);
     const fault = this.faultOf(operation);
     if (fault === undefined) return effects.done();
-    effects.part?.(Math.min(fault.writtenBytes ?? 0, what.bytes));
+    // A write that has written everything does not fail.
+    effects.part?.(Math.max(0, Math.min(fault.writtenBytes ?? 0, what.bytes - 1)));
     effects.failed?.();
     throw systemError(fault.code, what.path);
   }
