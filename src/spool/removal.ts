@@ -19,14 +19,22 @@ import type { SealedSegment } from './listing.js';
  * that the destination's mark already covers and removes it without sending it again.
  */
 
-/** Removes acknowledged segments. A file that is missing already is a success. */
+/**
+ * Removes acknowledged segments. A file that is missing already is a success.
+ *
+ * @throws the system error of the first that could not be removed; all the others are gone
+ */
 export async function removeSegments(
   fs: FileSystem,
   directory: string,
   segments: readonly SealedSegment[],
 ): Promise<void> {
-  for (const segment of segments) await removeFile(fs, join(directory, segment.name));
+  const failures: unknown[] = [];
+  for (const { name } of segments) {
+    await removeFile(fs, join(directory, name)).catch((error: unknown) => failures.push(error));
+  }
   if (segments.length > 0) await fs.syncDirectory(directory);
+  if (failures.length > 0) throw failures[0];
 }
 
 /**
