@@ -148,6 +148,8 @@ interface Taken {
   readonly consumedBytes: number;
   /** The next frame does not fit any more. */
   readonly isFull: boolean;
+  /** The bytes ended in the middle of a frame: it may go on where more is read. */
+  readonly isTorn: boolean;
   readonly why: string;
 }
 
@@ -185,22 +187,30 @@ class Filler {
 
   /** Takes the frames that lie at `offset`; those before the batch are passed over. */
   async fill(file: ReadFile, offset: number): Promise<Taken> {
-    const target = this.#buffer.subarray(this.#bytes);
+    // No more is read than may be taken, or small batches would read a large segment many times.
+    const taken = await this.#take(file, offset, this.#maxBytes);
+    const isTooLarge = this.#bytes === 0 && taken.consumedBytes === 0 && taken.isTorn;
+    return isTooLarge ? this.#take(file, offset, this.#buffer.length) : taken;
+  }
+
+  async #take(file: ReadFile, offset: number, limitBytes: number): Promise<Taken> {
+    const target = this.#buffer.subarray(this.#bytes, Math.max(this.#bytes, limitBytes));
     const filled = await file.read(target, offset);
     const { frames, end } = scanFrames(target.subarray(0, filled));
-    let consumed = 0;
+    const isTorn = end.kind === 'torn' || filled === 0;
+    let consumedBytes = 0;
     for (const frame of frames) {
       if (lastSeqOf(frame) >= this.next) {
         if (!this.#continues(frame)) {
-          return { consumedBytes: consumed, isFull: false, why: 'a frame is missing' };
+          return { consumedBytes, isFull: false, isTorn, why: 'a frame is missing' };
         }
-        if (!this.#fits(frame)) return { consumedBytes: consumed, isFull: true, why: '' };
+        if (!this.#fits(frame)) return { consumedBytes, isFull: true, isTorn, why: '' };
         this.#place(frame, target);
       }
-      consumed = frame.end;
+      consumedBytes = frame.end;
     }
-    const isFull = end.kind === 'torn' && this.#bytes > 0 && offset + filled < file.size;
-    return { consumedBytes: consumed, isFull, why: reasonOfEnd(end) };
+    const isFull = isTorn && this.#bytes > 0 && offset + filled < file.size;
+    return { consumedBytes, isFull, isTorn, why: reasonOfEnd(end) };
   }
 
   /** Only the first may begin before what is due: its destination skips what it has. */
