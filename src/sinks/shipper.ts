@@ -99,9 +99,9 @@ function judge(batch: Batch, answer: Answer): Verdict {
   const isPlausible = mark !== undefined && mark >= batch.markAtSend && mark <= batch.highestSent;
   if (answer.status === 200) {
     if (isPlausible) return { kind: 'accept', mark };
-    return unknown(
-      mark === undefined ? 'it answered 200 without a mark' : 'its mark cannot be right',
-    );
+    if (mark === undefined) return unknown('it answered 200 without a mark');
+    // It may be that of an earlier uploader's last request, which arrived late: ask for the state.
+    return { kind: 'reopen', reason: `it confirmed up to ${String(mark)}, which cannot be right` };
   }
   const problem = problemOf(answer);
   if (problem === 'gap' && mark !== undefined && mark < batch.first - 1) {
@@ -119,7 +119,7 @@ function judgeOpen(answer: Answer): OpenVerdict {
   const state = parseObject(answer.body.toString('utf8'));
   const marks = marksOf(state?.['marks']);
   const epoch = state?.['epoch'];
-  if (marks === undefined || typeof epoch !== 'number') {
+  if (marks === undefined || !isCount(epoch)) {
     return unknown('it answered something that is not the state of a run');
   }
   return { kind: 'opened', marks, epoch, finished: state?.['finished'] === true };
@@ -162,7 +162,8 @@ function judgeCommon(answer: ExchangeResponse, problem: string | undefined): Ret
     const hint = 'check the token that --token-file or SHIPPER_TOKEN gives';
     return { kind: 'stop', scope: 'destination', reason, hint, credentials: true };
   }
-  const isTransient = status === 408 || status === 425 || status === 429 || status >= 500;
+  const isOverloaded = status >= 500 && status !== 501;
+  const isTransient = status === 408 || status === 425 || status === 429 || isOverloaded;
   if (isTransient || problem === 'digest-mismatch' || status < 300) {
     const afterMs = retryAfterMs(headers['retry-after'], headers['date']);
     return { kind: 'retry', reason, ...(afterMs === undefined ? {} : { afterMs }) };
@@ -171,19 +172,29 @@ function judgeCommon(answer: ExchangeResponse, problem: string | undefined): Ret
   return { kind: 'stop', scope: 'destination', reason, hint, credentials: false };
 }
 
-/** A wrong certificate stays wrong however often it is looked at. */
-const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+/**
+ * Of OpenSSL and Node. A wrong certificate stays wrong however often it is looked at, and so does a
+ * port where TLS is not spoken.
+ */
+const TLS_CODES: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_REJECTED',
+  'CERT_UNTRUSTED',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
 ]);
 
 function judgeFailure({ code, reason }: ExchangeFailure): Retry | Stop {
-  if (!CERTIFICATE_CODES.has(code)) return unknown(reason);
-  const hint = 'check the host name in --to and the certificate of the server';
+  if (!TLS_CODES.has(code)) return unknown(reason);
+  const hint = 'check scheme and host name in --to, and the certificate of the server';
   return { kind: 'stop', scope: 'destination', reason, hint, credentials: false };
 }
 
@@ -214,8 +225,12 @@ function marksOf(value: unknown): Partial<Record<StreamName, number>> | undefine
   if (typeof value !== 'object' || value === null) return undefined;
   const marks: Partial<Record<StreamName, number>> = {};
   for (const [stream, mark] of Object.entries(value)) {
-    if (!isStreamName(stream) || !Number.isSafeInteger(mark)) return undefined;
-    marks[stream] = mark as number;
+    if (!isStreamName(stream) || !isCount(mark)) return undefined;
+    marks[stream] = mark;
   }
   return marks;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -37,10 +37,15 @@ export class Destination {
   readonly stats: DestinationStats = { requests: 0, batches: 0, entries: 0, bytes: 0, retries: 0 };
   readonly #parts: DestinationParts;
   #active = 0;
+  /** Of these, how many began after the last failure. */
+  #probing = 0;
   #failures = 0;
+  #renewedMs = Number.NEGATIVE_INFINITY;
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #blockedUntilMs = Number.NEGATIVE_INFINITY;
   #stopped: Stop | undefined;
+  /** Why it stopped, as last said. */
+  #toldReason: string | undefined;
   #lastError: string | undefined;
 
   constructor(parts: DestinationParts) {
@@ -50,11 +55,12 @@ export class Destination {
 
   /**
    * Whether another request may start now. While there is trouble, one at a time looks whether it
-   * lasts.
+   * lasts; it does not wait for those that hang since before.
    */
   get isReady(): boolean {
     if (this.#parts.clock.monotonicMs() < this.#blockedUntilMs) return false;
-    return this.#active < (this.#failures > 0 ? 1 : this.#parts.maxInFlight);
+    if (this.#failures > 0 && this.#probing > 0) return false;
+    return this.#active < this.#parts.maxInFlight;
   }
 
   /** How long until it may be ready again; 0 when only a request under way is waited for. */
@@ -82,11 +88,14 @@ export class Destination {
    * answer.
    */
   async occupy(work: () => Promise<void>): Promise<void> {
+    const isProbe = this.#failures > 0;
     this.#active += 1;
+    if (isProbe) this.#probing += 1;
     try {
       await work();
     } finally {
       this.#active -= 1;
+      if (isProbe) this.#probing -= 1;
     }
   }
 
@@ -95,26 +104,34 @@ export class Destination {
     return this.#parts.transport.send(request);
   }
 
-  succeeded(): void {
-    if (this.#failures > 0) {
-      this.#parts.log.info({ destination: this.sink.id }, 'delivery goes on');
-    }
+  /**
+   * @param startedMs when the request began: one from before the last failure says nothing about
+   *   what came after it, nor ends the wait that a server has asked for
+   */
+  succeeded(startedMs: number): void {
+    if (this.#failures === 0 || startedMs < this.#lastFailureMs) return;
+    this.#parts.log.info({ destination: this.sink.id }, 'delivery goes on');
     this.#failures = 0;
     this.#stopped = undefined;
+    this.#toldReason = undefined;
     this.#lastError = undefined;
     this.#blockedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
   /** @param startedMs when the request began: those that failed together count once */
   failed(verdict: Retry, startedMs: number): void {
-    this.#lastError = verdict.reason;
-    this.stats.retries += 1;
-    if (startedMs < this.#lastFailureMs) return;
     const { clock, random, log, sink } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    this.stats.retries += 1;
+    // What the server asks for holds for all.
+    this.#waitAtLeast(nowMs + (verdict.afterMs ?? 0));
+    if (startedMs < this.#lastFailureMs) return;
+    this.#stopped = undefined;
+    this.#lastError = verdict.reason;
     this.#failures += 1;
-    this.#lastFailureMs = clock.monotonicMs();
+    this.#lastFailureMs = nowMs;
     const waitMs = backoffMs(this.#failures, random(), verdict.afterMs);
-    this.#blockedUntilMs = this.#lastFailureMs + waitMs;
+    this.#waitAtLeast(nowMs + waitMs);
     const fields = { destination: sink.id, failures: this.#failures, waitMs };
     const message = `cannot deliver: ${verdict.reason}; trying again`;
     // A person hears of it once; the rest is for those who look for it.
@@ -122,29 +139,49 @@ export class Destination {
     else log.debug(fields, message);
   }
 
-  /** Pauses, says once what to do, and reads the credentials again before the next probe. */
-  async stop(verdict: Stop): Promise<void> {
+  /**
+   * Pauses, says once what to do, and reads the credentials again before the next probe. Where they
+   * have been replaced meanwhile, the new ones are tried first.
+   *
+   * @param startedMs when the request began
+   */
+  async stop(verdict: Stop, startedMs: number): Promise<void> {
+    if (verdict.credentials && (await this.#hasNewCredentials(startedMs))) {
+      this.failed({ kind: 'retry', reason: verdict.reason }, startedMs);
+      return;
+    }
     const { clock, log, sink } = this.#parts;
     this.#lastError = `${verdict.reason}; ${verdict.hint}`;
-    if (this.#stopped?.reason !== verdict.reason) {
+    if (this.#toldReason !== verdict.reason) {
       log.warn({}, `cannot deliver to ${sink.id}: ${verdict.reason}; ${verdict.hint}`);
     }
+    this.#toldReason = verdict.reason;
     this.#stopped = verdict;
     this.#failures += 1;
     this.#lastFailureMs = clock.monotonicMs();
-    this.#blockedUntilMs = this.#lastFailureMs + PROBE_MS;
-    if (verdict.credentials) await this.#renew();
+    this.#waitAtLeast(this.#lastFailureMs + PROBE_MS);
+  }
+
+  #waitAtLeast(untilMs: number): void {
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs);
   }
 
   async close(): Promise<void> {
     await this.#parts.transport.close();
   }
 
-  async #renew(): Promise<void> {
+  /** Others than those that a request from then on has carried. */
+  async #hasNewCredentials(sinceMs: number): Promise<boolean> {
+    const { clock, transport, log } = this.#parts;
+    if (sinceMs < this.#renewedMs) return true;
     try {
-      await this.#parts.transport.renew();
+      // Another request that was refused may have read them first.
+      if (!(await transport.renew())) return sinceMs < this.#renewedMs;
+      this.#renewedMs = clock.monotonicMs();
+      return true;
     } catch (error) {
-      this.#parts.log.warn({}, reasonOf(error));
+      log.warn({}, reasonOf(error));
+      return false;
     }
   }
 }

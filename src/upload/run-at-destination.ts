@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { RunTotals, StreamTotals } from '../core/run.js';
 import type { StreamName } from '../core/stream.js';
+import { SECOND_MS } from '../core/units.js';
 import type { Logger } from '../telemetry/log.js';
 import type { SinkMarks } from '../spool/marks.js';
 import type { RunRecord } from '../spool/run-record.js';
@@ -8,6 +9,7 @@ import type { Reopen, Retry, Stop, Verdict, Batch } from '../sinks/sink.js';
 import type { BatchReader } from './batch-reader.js';
 import type { BufferPool } from './buffer-pool.js';
 import type { Destination } from './destination.js';
+import { futureMark, judgeOpening, type KnownStream, type StreamMarks } from './opening.js';
 import { StreamSender } from './stream-sender.js';
 
 export interface RunAtDestinationParts {
@@ -18,6 +20,9 @@ export interface RunAtDestinationParts {
   readonly batchMaxBytes: number;
   readonly readers: ReadonlyMap<StreamName, BatchReader>;
 }
+
+/** What could not be read is read again after this long at the earliest: it may be large. */
+const READ_AGAIN_MS = 2 * SECOND_MS;
 
 /** Where the run stands at this destination. */
 type Phase = 'unopened' | 'open' | 'finished' | 'stopped';
@@ -36,13 +41,17 @@ export class RunAtDestination {
   #phase: Phase;
   #isAsking = false;
   #nextStream = 0;
+  #lastBlockedMs = Number.NEGATIVE_INFINITY;
+  /** Why a stream cannot go on, as last said. */
+  readonly #toldBlocked = new Map<StreamName, string>();
 
   constructor(parts: RunAtDestinationParts, record: RunRecord, marks: SinkMarks) {
     this.destination = parts.destination;
     this.#parts = parts;
     this.#record = record;
     this.#marks = marks;
-    this.#phase = marks.finished ? 'finished' : 'unopened';
+    const isStillWhole = judgeOpening(marks, (name) => this.#known(name)).kind === 'finished';
+    this.#phase = isStillWhole ? 'finished' : 'unopened';
   }
 
   /** What is to be remembered of this destination. */
@@ -60,17 +69,19 @@ export class RunAtDestination {
   }
 
   /**
-   * Up to where the spool may forget the stream. Before the destination was asked that is nowhere:
-   * it may have lost what it had confirmed, and the spool may still have it.
+   * Up to where the spool may forget the stream. Before the destination was asked, and once it does
+   * not agree, that is nowhere: it may have lost what it had confirmed, and the spool may still
+   * have it.
    */
   settled(stream: StreamName): number {
-    if (this.#phase === 'finished') return Number.POSITIVE_INFINITY;
+    if (this.#phase === 'finished') return this.#marks.marks[stream] ?? 0;
+    if (this.#phase === 'unopened') return 0;
     return this.#senders.get(stream)?.mark ?? 0;
   }
 
   /** Nothing can be done now, nor is anything under way. */
   get isIdle(): boolean {
-    if (this.#isAsking) return false;
+    if (this.#isAsking || this.#isBusy) return false;
     if (this.#phase === 'finished' || this.#phase === 'stopped') return true;
     if (this.#phase === 'unopened') return false;
     const senders = [...this.#senders.values()];
@@ -79,10 +90,25 @@ export class RunAtDestination {
     );
   }
 
+  get #isBusy(): boolean {
+    return [...this.#senders.values()].some(({ isBusy }) => isBusy);
+  }
+
   /** The directory and the record were looked at again. */
   refreshed(record: RunRecord): void {
     this.#record = record;
-    for (const sender of this.#senders.values()) sender.unblock();
+    if (this.#phase !== 'open') return;
+    const mayReadAgain = this.#parts.clock.monotonicMs() - this.#lastBlockedMs >= READ_AGAIN_MS;
+    for (const sender of this.#senders.values()) {
+      if (mayReadAgain) sender.unblock();
+      if (sender.isContradicted) this.#stopForFutureMark(sender.stream, sender.mark);
+    }
+  }
+
+  #stopForFutureMark(stream: StreamName, mark: number): void {
+    this.#senders.clear();
+    const { reason, hint } = futureMark(stream, mark);
+    this.#stopRun(reason, hint);
   }
 
   /**
@@ -91,10 +117,15 @@ export class RunAtDestination {
    */
   step(): Promise<void> | undefined {
     if (this.#isAsking || this.#phase === 'finished' || this.#phase === 'stopped') return undefined;
-    if (this.#phase === 'unopened') return this.#asking(() => this.#open());
+    if (this.#phase === 'unopened') {
+      // What is under way may still move the marks there.
+      return this.#isBusy ? undefined : this.#asking(() => this.#open());
+    }
     const sender = this.#nextSender();
     if (sender !== undefined) return this.destination.occupy(() => this.#sendNext(sender));
-    return this.#isComplete() ? this.#asking(() => this.#finish()) : undefined;
+    if (this.#isComplete()) return this.#asking(() => this.#finish());
+    this.#reportMissingEnd();
+    return undefined;
   }
 
   async #asking(ask: () => Promise<void>): Promise<void> {
@@ -107,6 +138,7 @@ export class RunAtDestination {
   }
 
   async #open(): Promise<void> {
+    this.#senders.clear();
     const { runs } = this.destination.sink;
     if (runs === undefined) {
       this.#opened({}, 0);
@@ -118,34 +150,32 @@ export class RunAtDestination {
       await this.#troubled(verdict, startedMs);
       return;
     }
-    this.destination.succeeded();
-    if (verdict.finished) this.#finished();
-    else if (!this.#hasLostForGood(verdict.marks)) this.#opened(verdict.marks, verdict.epoch);
-  }
-
-  /**
-   * A mark below one that was confirmed means that the destination has lost entries. What the spool
-   * still has is sent again; if that is not all of them, going on would hide the hole.
-   */
-  #hasLostForGood(marks: Readonly<Partial<Record<StreamName, number>>>): boolean {
-    for (const [stream, reader] of this.#parts.readers) {
-      const [had, has] = [this.#marks.marks[stream] ?? 0, marks[stream] ?? 0];
-      if (has >= had) continue;
-      const entries = `${stream} ${String(has + 1)} to ${String(had)}`;
-      const lost = `it has lost what it had confirmed: ${entries}`;
-      if ((reader.firstSealed ?? Number.POSITIVE_INFINITY) > has + 1) {
-        this.#stopRun(lost, 'restore it, or deliver the rest elsewhere');
-        return true;
-      }
-      this.#parts.log.warn(
-        { run: this.#record.id },
-        `${lost}; the spool still has it, sending it again`,
-      );
+    this.destination.succeeded(startedMs);
+    const opening = judgeOpening(verdict, (name) => this.#known(name));
+    if (opening.kind === 'go-on') {
+      for (const lost of opening.lost)
+        this.#warn(`${lost}; the spool still has it, sending it again`);
+      this.#opened(verdict.marks, verdict.epoch);
+    } else if (opening.kind === 'finished') {
+      this.#marks = { ...this.#marks, marks: verdict.marks };
+      this.#finished();
+    } else {
+      this.#stopRun(opening.reason, opening.hint);
     }
-    return false;
   }
 
-  #opened(marks: Readonly<Partial<Record<StreamName, number>>>, knownEpoch: number): void {
+  #known(stream: StreamName): KnownStream {
+    const { firstSealed, lastSealed = 0 } = this.#parts.readers.get(stream) ?? {};
+    const { end } = this.#record;
+    return {
+      firstSealed,
+      lastSealed,
+      mark: this.#marks.marks[stream] ?? 0,
+      end: end === null ? undefined : (end.streams[stream]?.last ?? 0),
+    };
+  }
+
+  #opened(marks: StreamMarks, knownEpoch: number): void {
     const { sink } = this.destination;
     const epoch = Math.max(this.#marks.epoch, knownEpoch) + 1;
     this.#marks = { ...this.#marks, epoch, marks };
@@ -178,8 +208,10 @@ export class RunAtDestination {
     const batch = sender.describe(read, this.#record, this.#marks.epoch);
     stats.batches += 1;
     const answer = await this.destination.send(sink.encode(batch));
-    if (answer.kind === 'response') this.#parts.pool.give(read.buffer);
-    await this.#work(sender, { batch, verdict: sink.judge(batch, answer), startedMs });
+    const verdict = sink.judge(batch, answer);
+    // After any other answer the rest of the body may still be on its way.
+    if (verdict.kind === 'accept') this.#parts.pool.give(read.buffer);
+    await this.#work(sender, { batch, verdict, startedMs });
   }
 
   async #work(
@@ -189,11 +221,12 @@ export class RunAtDestination {
     switch (verdict.kind) {
       case 'accept':
         this.#accepted(sender, batch, verdict.mark);
+        this.destination.succeeded(startedMs);
         return;
       case 'rebase':
         sender.refused();
         // A mark that went back: ask for the state of the run, which tells all of them.
-        if (verdict.mark < sender.mark) this.#phase = 'unopened';
+        if (verdict.mark < sender.mark) this.#reopen();
         // Nothing of it was taken, and trying at once could go on for ever.
         this.destination.failed({ kind: 'retry', reason: 'it misses earlier entries' }, startedMs);
         return;
@@ -217,12 +250,12 @@ export class RunAtDestination {
     const settled = sender.accepted(batch, mark);
     stats.entries += settled;
     if (settled > 0) stats.bytes += batch.body.length;
-    this.destination.succeeded();
+    this.#toldBlocked.delete(sender.stream);
     this.#marks = {
       ...this.#marks,
       marks: { ...this.#marks.marks, [sender.stream]: sender.mark },
       lastAckAt: new Date(this.#parts.clock.wallMs()).toISOString(),
-      lastError: null,
+      lastError: [...this.#toldBlocked.values()][0] ?? null,
     };
   }
 
@@ -238,6 +271,15 @@ export class RunAtDestination {
     );
   }
 
+  /** Says so when the last segments of a stream that has ended are gone. */
+  #reportMissingEnd(): void {
+    for (const { stream, mark, isDone } of this.#senders.values()) {
+      const end = this.#record.end?.streams[stream]?.last ?? 0;
+      if (!isDone || mark >= end) continue;
+      this.#reportBlocked(stream, `entries ${String(mark + 1)} to ${String(end)} are missing`);
+    }
+  }
+
   async #finish(): Promise<void> {
     const { runs } = this.destination.sink;
     const totals = this.#totals();
@@ -249,10 +291,10 @@ export class RunAtDestination {
     const request = runs.finish(this.#record, totals, this.#marks.epoch);
     const verdict = runs.judgeFinish(await this.destination.send(request));
     if (verdict.kind === 'finished') {
-      this.destination.succeeded();
+      this.destination.succeeded(startedMs);
       this.#finished();
     } else if (verdict.kind === 'behind') {
-      this.#phase = 'unopened';
+      this.#reopen();
       this.destination.failed({ kind: 'retry', reason: 'it misses entries at the end' }, startedMs);
     } else {
       await this.#troubled(verdict, startedMs);
@@ -283,14 +325,19 @@ export class RunAtDestination {
     if (verdict.kind === 'stop' && verdict.scope === 'run') {
       this.#stopRun(verdict.reason, verdict.hint);
     } else if (verdict.kind === 'stop') {
-      await this.destination.stop(verdict);
+      await this.destination.stop(verdict, startedMs);
     } else {
-      if (verdict.kind === 'reopen') this.#phase = 'unopened';
+      if (verdict.kind === 'reopen') this.#reopen();
       this.destination.failed({ ...verdict, kind: 'retry' }, startedMs);
     }
   }
 
+  #reopen(): void {
+    if (this.#phase === 'open') this.#phase = 'unopened';
+  }
+
   #stopRun(reason: string, hint: string): void {
+    if (this.#phase === 'stopped') return;
     this.#phase = 'stopped';
     this.#marks = { ...this.#marks, lastError: reason };
     const { id } = this.destination.sink;
@@ -300,9 +347,15 @@ export class RunAtDestination {
     );
   }
 
+  #warn(message: string): void {
+    this.#parts.log.warn({ run: this.#record.id }, message);
+  }
+
   #reportBlocked(stream: StreamName, reason: string): void {
+    this.#lastBlockedMs = this.#parts.clock.monotonicMs();
+    if (this.#toldBlocked.get(stream) === reason) return;
+    this.#toldBlocked.set(stream, reason);
     const message = `cannot deliver ${stream} any further: ${reason}; it stays in the spool`;
-    if (this.#marks.lastError === reason) return;
     this.#marks = { ...this.#marks, lastError: reason };
     this.#parts.log.error({ run: this.#record.id }, message);
   }

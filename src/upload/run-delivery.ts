@@ -1,3 +1,4 @@
+import { reasonOf } from '../core/errors.js';
 import { STREAMS, type StreamName } from '../core/stream.js';
 import type { FileSystem } from '../disk/file-system.js';
 import { runDirectory, type SpoolLayout } from '../spool/layout.js';
@@ -63,18 +64,17 @@ export class RunDelivery {
   ): Promise<RunDelivery> {
     const directory = runDirectory(parts.layout, record.id);
     const { sinks } = await readMarks(parts.fs, directory);
+    const listing = await listRun(parts.fs, directory);
     const ways = destinations.map((destination): Way => {
       const readers = new Map(
         STREAMS.map((stream) => [stream, new BatchReader(parts.fs, directory)] as const),
       );
+      setSegments(readers, listing);
       const marks = sinks[destination.sink.id] ?? NEW_SINK_MARKS;
       const run = new RunAtDestination({ ...parts, destination, readers }, record, marks);
       return { run, readers };
     });
-    const listing = await listRun(parts.fs, directory);
-    const delivery = new RunDelivery(parts, { record, listing }, ways, sinks);
-    delivery.#spread();
-    return delivery;
+    return new RunDelivery(parts, { record, listing }, ways, sinks);
   }
 
   get ways(): readonly RunAtDestination[] {
@@ -121,7 +121,12 @@ export class RunDelivery {
     return this.#record;
   }
 
-  /** Writes the marks where they have changed, and removes what every destination has confirmed. */
+  /**
+   * Writes the marks where they have changed, and removes what every destination has confirmed.
+   *
+   * @throws the system error of what could not be removed. Marks that cannot be written stop
+   *   nothing: they are disposable, and on a full disk it is the removal that makes room for them.
+   */
   async tidy(): Promise<void> {
     await this.#writeMarks();
     const covered = [...this.#listing.sealed.values()]
@@ -136,6 +141,7 @@ export class RunDelivery {
       ),
     );
     this.#listing = { ...this.#listing, sealed };
+    for (const { readers } of this.#ways) setSegments(readers, this.#listing);
   }
 
   /** The run is finished everywhere: nothing of it is left afterwards. The lock goes with it. */
@@ -155,16 +161,23 @@ export class RunDelivery {
     if (changed.length === 0) return;
     const sinks = { ...this.#marks };
     for (const { run } of changed) sinks[run.destination.sink.id] = run.marks;
-    await writeMarks(this.#parts.fs, this.#directory, { sinks });
+    try {
+      await writeMarks(this.#parts.fs, this.#directory, { sinks });
+    } catch (error) {
+      this.#parts.log.debug({ run: this.id }, `cannot write the marks: ${reasonOf(error)}`);
+      return;
+    }
     this.#marks = sinks;
   }
 
   #spread(): void {
     for (const { run, readers } of this.#ways) {
-      for (const [stream, reader] of readers) {
-        reader.setSegments(this.#listing.sealed.get(stream) ?? []);
-      }
+      setSegments(readers, this.#listing);
       run.refreshed(this.#record);
     }
   }
+}
+
+function setSegments(readers: Way['readers'], { sealed }: RunListing): void {
+  for (const [stream, reader] of readers) reader.setSegments(sealed.get(stream) ?? []);
 }

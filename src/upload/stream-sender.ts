@@ -23,6 +23,7 @@ export class StreamSender {
   #inFlight = 0;
   #isReading = false;
   #isRewinding = false;
+  #isUnproven: boolean;
   #blocked: string | undefined;
 
   constructor(
@@ -38,14 +39,27 @@ export class StreamSender {
     this.#mark = mark;
     this.#cursor = mark + 1;
     this.#highestSent = mark;
+    this.#isUnproven = mark > 0 && reader.lastSealed === 0;
   }
 
   get mark(): number {
     return this.#mark;
   }
 
-  get inFlight(): number {
-    return this.#inFlight;
+  /** A batch is being read, or under way. */
+  get isBusy(): boolean {
+    return this.#isReading || this.#inFlight > 0;
+  }
+
+  /**
+   * The destination has told a mark that nothing here could vouch for, because everything before it
+   * was removed; and now a segment appears that lies before it, which cannot have been sent.
+   */
+  get isContradicted(): boolean {
+    const { firstSealed } = this.#reader;
+    if (!this.#isUnproven || firstSealed === undefined) return false;
+    this.#isUnproven = firstSealed <= this.#mark;
+    return this.#isUnproven;
   }
 
   /** Why the next bytes cannot be sent; undefined while they can. */

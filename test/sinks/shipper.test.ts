@@ -16,6 +16,7 @@ function problem(status: number, name: string, headers: Record<string, string> =
   return answer(status, all, JSON.stringify({ type, status }));
 }
 
+const PROBLEM = { 'content-type': 'application/problem+json' };
 const failure = (code: string): Answer => ({ kind: 'failure', code, reason: `failed by ${code}` });
 const mark = (value: string): Record<string, string> => ({ 'shipper-accepted': value });
 
@@ -41,9 +42,12 @@ describe('a batch', () => {
     ['200 with a mark within', answer(200, mark('150')), 'accept'],
     ['200 with the mark of a later batch', answer(200, mark('300')), 'accept'],
     ['200 with the mark as it was', answer(200, mark('100')), 'accept'],
-    ['200 with a mark from the future', answer(200, mark('301')), 'retry'],
-    ['200 with a mark that goes back', answer(200, mark('99')), 'retry'],
+    ['200 with a mark from the future', answer(200, mark('301')), 'reopen'],
+    ['200 with a mark that goes back', answer(200, mark('99')), 'reopen'],
     ['200 with a mark that is none', answer(200, mark('many')), 'retry'],
+    ['200 with a negative mark', answer(200, mark('-1')), 'retry'],
+    ['200 with a mark beyond all numbers', answer(200, mark('9'.repeat(16))), 'retry'],
+    ['200 with an empty body and no mark', answer(200), 'retry'],
     ['200 without a mark', answer(200, {}, '<html>welcome</html>'), 'retry'],
     ['204 with a mark', answer(204, mark('200')), 'retry'],
     ['409 gap', problem(409, 'gap', mark('90')), 'rebase'],
@@ -78,6 +82,14 @@ describe('a batch', () => {
     ['an unknown host', failure('ENOTFOUND'), 'retry'],
     ['a wrong certificate', failure('ERR_TLS_CERT_ALTNAME_INVALID'), 'stop destination'],
     ['a self-signed certificate', failure('DEPTH_ZERO_SELF_SIGNED_CERT'), 'stop destination'],
+    ['a certificate of tomorrow', failure('CERT_NOT_YET_VALID'), 'stop destination'],
+    ['no TLS at all', failure('ERR_SSL_WRONG_VERSION_NUMBER'), 'stop destination'],
+    ['302', answer(302), 'stop destination'],
+    ['308', answer(308), 'stop destination'],
+    ['407', answer(407), 'stop destination'],
+    ['501', answer(501), 'stop destination'],
+    ['a problem that is no JSON', answer(409, PROBLEM, '<html>'), 'stop destination'],
+    ['a problem without a type', answer(409, PROBLEM, '{}'), 'stop destination'],
   ])('that is answered with %s: %#', (_, given, expected) => {
     const verdict = sink.judge(batchOf(101, 200, { markAtSend: 100, highestSent: 300 }), given);
     const words =
@@ -135,6 +147,12 @@ describe('a run', () => {
     ['marks that are none', state({ marks: { stdout: 'many' } }), 'retry'],
     ['streams that are none', state({ marks: { secrets: 1 } }), 'retry'],
     ['no epoch', state({ epoch: null }), 'retry'],
+    ['an epoch that is none', state({ epoch: 1.5 }), 'retry'],
+    ['a negative mark', state({ marks: { stdout: -1 } }), 'retry'],
+    ['a mark that no number holds', state({ marks: { stdout: 1e300 } }), 'retry'],
+    ['no marks', state({ marks: null }), 'retry'],
+    ['a redirect', answer(301), 'stop'],
+    ['no TLS', failure('ERR_SSL_WRONG_VERSION_NUMBER'), 'stop'],
     ['401', answer(401), 'stop'],
     ['404', answer(404), 'stop'],
     ['503', answer(503), 'retry'],

@@ -47,9 +47,9 @@ export class ScriptedTransport implements Transport {
     return this.#script(request, (what) => this.#inner.send(what));
   }
 
-  renew(): Promise<void> {
+  renew(): Promise<boolean> {
     this.renewals += 1;
-    return Promise.resolve();
+    return Promise.resolve(false);
   }
 
   close(): Promise<void> {

@@ -17,18 +17,25 @@ const STOP: Stop = {
 let nowMs: number;
 let lines: string[];
 let renewals: number;
+let areReplaced: boolean;
 let destination: Destination;
 
 beforeEach(() => {
   nowMs = 1000;
   lines = [];
   renewals = 0;
+  areReplaced = false;
   const clock: Clock = { wallMs: () => 0, wallNs: () => 0n, monotonicMs: () => nowMs };
   const log = (level: string) => (_: unknown, message: string) =>
     void lines.push(`${level} ${message}`);
   const transport: Transport = {
     send: () => Promise.resolve({ kind: 'failure', code: 'X', reason: 'x' }),
-    renew: () => Promise.resolve(void (renewals += 1)),
+    renew: () => {
+      renewals += 1;
+      const answer = areReplaced;
+      areReplaced = false;
+      return Promise.resolve(answer);
+    },
     close: () => Promise.resolve(),
   };
   destination = new Destination({
@@ -56,14 +63,36 @@ describe('Destination', () => {
     expect(places()).toBe(4);
   });
 
+  it('has a place again when one is done, however it ended', async () => {
+    await destination.occupy(() => Promise.resolve());
+    await destination.occupy(() => Promise.reject(new Error('x'))).catch(() => undefined);
+    expect(places()).toBe(4);
+  });
+
+  it('counts what it sends', async () => {
+    const request = { method: 'GET', path: '/', headers: {}, body: undefined } as const;
+    expect(await destination.send(request)).toMatchObject({ kind: 'failure' });
+    expect(destination.stats.requests).toBe(1);
+  });
+
   it('waits longer after each failure, and lets one request look whether it is over', () => {
     const waits: number[] = [];
     for (let failure = 0; failure < 10; failure += 1) {
       destination.failed(RETRY, nowMs);
       waits.push(destination.blockedForMs);
+      expect(destination.isReady).toBe(false);
       nowMs += destination.blockedForMs;
     }
     expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    expect(places()).toBe(1);
+  });
+
+  it('does not wait for requests that hang to look whether it is over', () => {
+    for (let count = 0; count < 3; count += 1) {
+      void destination.occupy(() => new Promise(() => undefined));
+    }
+    destination.failed(RETRY, nowMs);
+    nowMs += 1000;
     expect(places()).toBe(1);
   });
 
@@ -72,39 +101,103 @@ describe('Destination', () => {
     const wait = destination.blockedForMs;
     for (let request = 0; request < 5; request += 1) destination.failed(RETRY, nowMs - 10);
     expect(destination.blockedForMs).toBe(wait);
+    expect(destination.stats.retries).toBe(6);
   });
 
-  it('waits at least as long as it is asked to', () => {
-    destination.failed({ ...RETRY, afterMs: 7000 }, nowMs);
+  it('waits at least as long as it is asked to, by whichever of several answers', () => {
+    destination.failed(RETRY, nowMs);
+    destination.failed({ ...RETRY, afterMs: 7000 }, nowMs - 10);
+    expect(destination.blockedForMs).toBe(7000);
+    destination.failed({ ...RETRY, afterMs: 3000 }, nowMs - 10);
     expect(destination.blockedForMs).toBe(7000);
   });
 
   it('is as before after a success, and says so', () => {
     destination.failed(RETRY, nowMs);
     expect(destination.lastError).toBe('it answered 503');
-    destination.succeeded();
+    destination.succeeded(nowMs);
     expect(destination.lastError).toBeUndefined();
     expect(destination.blockedForMs).toBe(0);
     expect(places()).toBe(4);
     expect(lines.at(-1)).toBe('info delivery goes on');
   });
 
+  it('goes on waiting when a request succeeds that began before the failure', () => {
+    destination.failed({ ...RETRY, afterMs: 7000 }, nowMs);
+    destination.succeeded(nowMs - 10);
+    expect(destination.blockedForMs).toBe(7000);
+    expect(destination.lastError).toBe('it answered 503');
+  });
+
   it('says once that it stopped and what to do, and reads the credentials each time', async () => {
-    await destination.stop(STOP);
+    await destination.stop(STOP, nowMs);
     nowMs += 60_000;
-    await destination.stop(STOP);
+    await destination.stop(STOP, nowMs);
     expect(lines).toEqual([
       'warn cannot deliver to shipper+http://h: it answered 401; check the token',
     ]);
     expect(renewals).toBe(2);
     expect([destination.isStopped, destination.refusesCredentials]).toEqual([true, true]);
+    expect(destination.lastError).toBe('it answered 401; check the token');
     expect(destination.isReady).toBe(false);
-    destination.succeeded();
+    nowMs += 60_000;
+    destination.succeeded(nowMs);
     expect([destination.isStopped, destination.refusesCredentials]).toEqual([false, false]);
   });
 
-  it('probes a destination that stopped slowly', async () => {
-    await destination.stop(STOP);
+  it('probes a destination that stopped slowly, one request at a time', async () => {
+    await destination.stop({ ...STOP, credentials: false }, nowMs);
     expect(destination.blockedForMs).toBe(30_000);
+    expect(renewals).toBe(0);
+    nowMs += 30_000;
+    expect(places()).toBe(1);
+  });
+
+  it('tries credentials that were replaced soon, whoever of several was refused first', async () => {
+    areReplaced = true;
+    const startedMs = nowMs;
+    nowMs += 5;
+    await Promise.all([destination.stop(STOP, startedMs), destination.stop(STOP, startedMs)]);
+    nowMs += 5;
+    await destination.stop(STOP, startedMs);
+    expect(destination.isStopped).toBe(false);
+    expect(destination.blockedForMs).toBeLessThan(1000);
+    nowMs += 1000;
+    await destination.stop(STOP, nowMs);
+    expect(destination.isStopped).toBe(true);
+    expect(destination.blockedForMs).toBe(30_000);
+  });
+
+  it('says why credentials cannot be read, and probes with the old ones', async () => {
+    const transport: Transport = {
+      send: () => new Promise(() => undefined),
+      renew: () => Promise.reject(new Error('cannot read the token file')),
+      close: () => Promise.resolve(),
+    };
+    const clock: Clock = { wallMs: () => 0, wallNs: () => 0n, monotonicMs: () => nowMs };
+    const warnings: string[] = [];
+    const quiet = (): void => undefined;
+    const log = {
+      debug: quiet,
+      info: quiet,
+      error: quiet,
+      warn: (_: unknown, text: string) => {
+        warnings.push(text);
+      },
+    };
+    const sink = parseSink('shipper+http://h');
+    const parts = { sink, transport, clock, random: () => 0.5, log, maxInFlight: 4 };
+    const other = new Destination(parts);
+    await other.stop(STOP, nowMs);
+    expect(other.isStopped).toBe(true);
+    expect(warnings[0]).toBe('cannot read the token file');
+  });
+
+  it('is no longer stopped when it fails in another way', async () => {
+    await destination.stop(STOP, nowMs);
+    nowMs += 30_000;
+    destination.failed(RETRY, nowMs);
+    expect([destination.isStopped, destination.refusesCredentials]).toEqual([false, false]);
+    expect(destination.lastError).toBe('it answered 503');
   });
 });
