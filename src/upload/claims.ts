@@ -1,4 +1,4 @@
-import { reasonOf, systemCode } from '../core/errors.js';
+import { ShipperError, reasonOf, systemCode } from '../core/errors.js';
 import { listRuns } from '../spool/listing.js';
 import { runDirectory, uploaderLockPath } from '../spool/layout.js';
 import { acquireLock, type Lock } from '../spool/lock.js';
@@ -24,6 +24,7 @@ export type Skipped =
 export interface ClaimsParts extends RunDeliveryParts {
   /** Undefined: all runs of the spool. */
   readonly onlyRun: string | undefined;
+  readonly maxHeldRuns?: number;
   /** Where a run goes; empty when nobody said. @throws ShipperError `config` */
   readonly destinationsOf: (record: RunRecord) => readonly Destination[];
 }
@@ -40,13 +41,21 @@ interface Held {
  */
 export class Claims {
   readonly #parts: ClaimsParts;
+  readonly #maxHeldRuns: number;
+  /** The longest held first. */
   readonly #held = new Map<string, Held>();
   readonly #skipped = new Map<string, Skipped>();
-  /** Why what is delivered could not be removed, as last said. */
-  readonly #untidy = new Map<string, string>();
+  /** Runs that were let go to make room, until all others have had their turn. */
+  readonly #passed = new Set<string>();
+  /** Troubles of runs, as last said. */
+  readonly #told = new Map<string, string>();
+  /** How many runs wait for room. */
+  #waiting = 0;
+  #hasLooked = false;
 
   constructor(parts: ClaimsParts) {
     this.#parts = parts;
+    this.#maxHeldRuns = parts.maxHeldRuns ?? MAX_HELD_RUNS;
   }
 
   get deliveries(): readonly RunDelivery[] {
@@ -57,21 +66,47 @@ export class Claims {
     return this.#skipped;
   }
 
-  /** Looks at the spool: claims what is new, and looks again at what is held. */
-  async refresh(): Promise<void> {
-    const { fs, layout, onlyRun } = this.#parts;
-    const ids = (await listRuns(fs, layout)).filter(
-      (id) => onlyRun === undefined || id === onlyRun,
-    );
+  /** The next rescan changes what is held: there is room for runs that wait, or a lock was lost. */
+  get isOutdated(): boolean {
+    const hasRoom = this.#held.size < this.#maxHeldRuns;
+    return (this.#waiting > 0 && hasRoom) || [...this.#held.values()].some(({ isLost }) => isLost);
+  }
+
+  /**
+   * Looks at the whole spool: claims what is new, and looks again at what is held.
+   *
+   * @throws ShipperError `spool-unusable` when the spool cannot be read at the first look; later
+   *   that is said once, and what is held goes on
+   */
+  async rescan(): Promise<void> {
+    const ids = await this.#listRuns();
+    if (ids === undefined) return;
     const present = new Set(ids);
-    for (const id of this.#skipped.keys()) if (!present.has(id)) this.#skipped.delete(id);
+    for (const known of [this.#skipped, this.#passed]) {
+      for (const id of known.keys()) if (!present.has(id)) known.delete(id);
+    }
     for (const [id, held] of this.#held) {
       if (held.isLost || !present.has(id)) await this.#letGo(id);
-      else await this.#lookAgain(held.delivery);
+      else await this.#lookAgain(held.delivery, true);
     }
-    for (const id of ids) {
-      if (this.#held.size >= MAX_HELD_RUNS) break;
-      if (!this.#held.has(id)) await this.#claim(id);
+    await this.#claimSome(ids.filter((id) => !this.#held.has(id)));
+  }
+
+  /** Looks at these runs alone: they have rung. */
+  async look(runIds: readonly string[]): Promise<void> {
+    const { onlyRun } = this.#parts;
+    for (const id of runIds) {
+      const held = this.#held.get(id);
+      if (held !== undefined && !held.isLost) {
+        await this.#lookAgain(held.delivery, false);
+      } else if (
+        held === undefined &&
+        (onlyRun ?? id) === id &&
+        !this.#skipped.has(id) &&
+        this.#held.size < this.#maxHeldRuns
+      ) {
+        await this.#claim(id);
+      }
     }
   }
 
@@ -87,15 +122,57 @@ export class Claims {
         done += 1;
       }
     }
-    // Room for runs that wait, where what is held has nothing to do.
-    if (this.#held.size >= MAX_HELD_RUNS) {
-      for (const [id, { delivery }] of this.#held) if (delivery.isIdle) await this.#letGo(id);
-    }
+    await this.#makeRoom();
     return done;
   }
 
   async close(): Promise<void> {
     for (const id of [...this.#held.keys()]) await this.#letGo(id);
+  }
+
+  /** Undefined when the spool cannot be read now. */
+  async #listRuns(): Promise<string[] | undefined> {
+    const { fs, layout, onlyRun } = this.#parts;
+    try {
+      const ids = await listRuns(fs, layout);
+      this.#hasLooked = true;
+      return ids.filter((id) => (onlyRun ?? id) === id);
+    } catch (error) {
+      const reason = `cannot read the spool ${layout.root}: ${reasonOf(error)}`;
+      const hint = 'check its permissions, or choose another with --spool';
+      if (!this.#hasLooked) {
+        throw new ShipperError('spool-unusable', reason, { hint, cause: error });
+      }
+      this.#tell('', reason);
+      return undefined;
+    }
+  }
+
+  /** As many as there is room for; those that have been let go come after all others. */
+  async #claimSome(ids: readonly string[]): Promise<void> {
+    let candidates = ids.filter((id) => !this.#passed.has(id));
+    if (candidates.length === 0) {
+      this.#passed.clear();
+      candidates = [...ids];
+    }
+    this.#waiting = candidates.length;
+    for (const id of candidates) {
+      if (this.#held.size >= this.#maxHeldRuns) return;
+      this.#waiting -= 1;
+      await this.#claim(id);
+    }
+  }
+
+  /** For runs that wait, where what is held has nothing to do. */
+  async #makeRoom(): Promise<void> {
+    let needed = this.#waiting;
+    for (const [id, { delivery }] of this.#held) {
+      if (needed === 0) return;
+      if (!delivery.isIdle) continue;
+      needed -= 1;
+      this.#passed.add(id);
+      await this.#letGo(id);
+    }
   }
 
   /** True when nothing of the run is left. */
@@ -105,30 +182,42 @@ export class Claims {
       if (delivery.isFinished) await delivery.remove();
       return delivery.isFinished;
     } catch (error) {
-      const reason = reasonOf(error);
-      if (this.#untidy.get(delivery.id) !== reason) {
-        this.#parts.log.warn({ run: delivery.id }, `cannot remove what is delivered: ${reason}`);
-      }
-      this.#untidy.set(delivery.id, reason);
+      this.#tell(delivery.id, `cannot remove what is delivered: ${reasonOf(error)}`);
       return false;
     }
+  }
+
+  /** Says a trouble that passes by itself once, not at each look. */
+  #tell(id: string, trouble: string): void {
+    if (this.#told.get(id) === trouble) return;
+    this.#told.set(id, trouble);
+    this.#parts.log.warn(id === '' ? {} : { run: id }, trouble);
   }
 
   async #letGo(id: string): Promise<void> {
     const held = this.#held.get(id);
     this.#held.delete(id);
-    this.#untidy.delete(id);
-    await held?.lock.release();
+    this.#told.delete(id);
+    try {
+      await held?.lock.release();
+    } catch (error) {
+      // It ends with this process at the latest.
+      this.#parts.log.debug({ run: id }, `cannot free the lock: ${reasonOf(error)}`);
+    }
   }
 
   /** A wrapper may have been killed while we delivered what it had sealed. */
-  async #lookAgain(delivery: RunDelivery): Promise<void> {
+  async #lookAgain(delivery: RunDelivery, mayBeDead: boolean): Promise<void> {
     const { end, writer } = delivery.record;
-    if (end === null && (writer === null || livenessOf(writer) !== 'alive')) {
-      const outcome = await recoverRun(this.#parts, delivery.id);
-      if (outcome.kind === 'recovered') delivery.record = outcome.record;
+    try {
+      if (mayBeDead && end === null && (writer === null || livenessOf(writer) !== 'alive')) {
+        const outcome = await recoverRun(this.#parts, delivery.id);
+        if (outcome.kind === 'recovered') delivery.record = outcome.record;
+      }
+      await delivery.refresh();
+    } catch (error) {
+      this.#tell(delivery.id, `cannot look at a run: ${reasonOf(error)}`);
     }
-    await delivery.refresh();
   }
 
   async #claim(id: string): Promise<void> {
@@ -158,12 +247,16 @@ export class Claims {
     const found = await readRunRecord(fs, directory, id);
     const destinations = this.#destinationsOf(found.record);
     if ('kind' in destinations) return destinations;
+    const fate = { isLost: false };
     const attempt = await acquireLock(uploaderLockPath(directory), () => {
+      fate.isLost = true;
       this.#lose(id);
     });
     if (attempt.kind === 'held') return { kind: 'held', pid: attempt.owner?.pid ?? null };
     try {
       await this.#open(id, attempt.lock, destinations);
+      // It may have been lost while a long recovery was under way.
+      if (fate.isLost) this.#lose(id);
       return undefined;
     } finally {
       if (!this.#held.has(id)) await attempt.lock.release();
@@ -200,7 +293,8 @@ export class Claims {
 
   #lose(id: string): void {
     const held = this.#held.get(id);
-    if (held === undefined) return;
+    // The lock of a run that is done goes with its directory.
+    if (held === undefined || held.delivery.isFinished) return;
     held.isLost = true;
     this.#parts.log.error({ run: id }, 'lost the lock of a run: another uploader has it');
   }

@@ -9,6 +9,12 @@ import type { Wakeup } from './wakeup.js';
  */
 const RESCAN_MS = 2 * SECOND_MS;
 
+/**
+ * After a look at the spool the next one waits this many times as long as it took, so that huge
+ * folders leave most of the time for delivery, however often their bells ring.
+ */
+const LOOK_REST_FACTOR = 4;
+
 /** A stop waits this long for answers that are on their way, so that they are remembered. */
 const STOP_GRACE_MS = 700;
 
@@ -53,6 +59,8 @@ export class Uploader {
   #progress = 0;
   #removedRuns = 0;
   #turn = 0;
+  #mayLookMs = Number.NEGATIVE_INFINITY;
+  #rescanMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: UploaderParts) {
     this.#parts = parts;
@@ -83,17 +91,31 @@ export class Uploader {
   }
 
   async #cycle(ending: Ending): Promise<UploadEnd | undefined> {
-    const { clock, claims, wakeup, cycleDeadlineMs } = this.#parts;
+    const { clock, cycleDeadlineMs } = this.#parts;
     const endsMs = clock.monotonicMs() + cycleDeadlineMs;
-    await claims.refresh();
+    await this.#look();
     await this.#work(endsMs);
     if (this.#defect !== undefined) throw this.#defect;
     await this.#tidy();
     const end = this.#isStopping ? 'stopped' : this.#endOf(ending);
     if (end !== undefined) return end;
-    if (this.#underWay.size === 0) await wakeup.wait(this.#restMs(ending));
+    if (this.#underWay.size === 0) await this.#rest(ending);
     else await new Promise((resolve) => setImmediate(resolve));
     return undefined;
+  }
+
+  /** At the runs that have rung, and at all of them now and then. */
+  async #look(): Promise<void> {
+    const { clock, claims, wakeup } = this.#parts;
+    const startedMs = clock.monotonicMs();
+    if (startedMs < this.#mayLookMs) return;
+    const rung = wakeup.takeNews();
+    const isRescan = claims.isOutdated || startedMs >= this.#rescanMs;
+    if (isRescan) await claims.rescan();
+    else await claims.look(rung);
+    const endedMs = clock.monotonicMs();
+    this.#mayLookMs = endedMs + LOOK_REST_FACTOR * (endedMs - startedMs);
+    if (isRescan) this.#rescanMs = Math.max(endedMs + RESCAN_MS, this.#mayLookMs);
   }
 
   /**
@@ -104,16 +126,19 @@ export class Uploader {
     for (;;) {
       if (this.#isStopping || this.#defect !== undefined) return;
       this.#startAll();
-      const leftMs = endsMs - clock.monotonicMs();
-      if (this.#underWay.size === 0 || leftMs <= 0) return;
-      const answers = this.#answers;
-      await wakeup.wait(leftMs);
-      // Woken by the bell, not by an answer: look at the spool again.
-      if (answers === this.#answers) return;
+      const nowMs = clock.monotonicMs();
+      if (this.#underWay.size === 0 || nowMs >= endsMs) return;
+      if (wakeup.hasNews && nowMs >= this.#mayLookMs) return;
+      await wakeup.wait((wakeup.hasNews ? Math.min(endsMs, this.#mayLookMs) : endsMs) - nowMs);
     }
   }
 
-  #answers = 0;
+  async #rest(ending: Ending): Promise<void> {
+    const { clock, claims, wakeup } = this.#parts;
+    const toLookMs = Math.max(1, this.#mayLookMs - clock.monotonicMs());
+    const isDue = wakeup.hasNews || claims.isOutdated;
+    await wakeup.wait(isDue ? toLookMs : this.#restMs(ending));
+  }
 
   /** One request or batch for each run, round after round, until every destination is busy. */
   #startAll(): void {
@@ -142,7 +167,6 @@ export class Uploader {
       })
       .finally(() => {
         this.#underWay.delete(tracked);
-        this.#answers += 1;
         this.#parts.wakeup.notify();
       });
     this.#underWay.add(tracked);
@@ -170,8 +194,8 @@ export class Uploader {
 
   /** The end that waiting could not change. */
   #settledEnd(ending: Ending): UploadEnd | undefined {
-    const { deliveries, skipped } = this.#parts.claims;
-    if (this.#underWay.size > 0) return undefined;
+    const { deliveries, skipped, isOutdated } = this.#parts.claims;
+    if (this.#underWay.size > 0 || isOutdated) return undefined;
     // A run that goes on will have more, and one that another process holds may come back.
     const hasMore = skipped.size > 0 || deliveries.some(({ record }) => record.end === null);
     if (ending.kind === 'run-over' && hasMore) return undefined;
@@ -186,6 +210,7 @@ export class Uploader {
    */
   #restMs(ending: Ending): number {
     const { clock, claims, destinations } = this.#parts;
+    const nowMs = clock.monotonicMs();
     const isWaiting = claims.deliveries.some(({ isIdle }) => !isIdle);
     const waits = isWaiting
       ? destinations()
@@ -193,17 +218,16 @@ export class Uploader {
           .filter((ms) => ms > 0)
       : [];
     if (ending.kind === 'empty') {
-      const nowMs = clock.monotonicMs();
       waits.push(this.#startedMs + ending.timeoutMs - nowMs);
       waits.push(this.#lastProgressMs + ending.stalledAfterMs - nowMs);
     }
-    return Math.max(1, Math.min(RESCAN_MS, ...waits));
+    return Math.max(1, Math.min(this.#rescanMs - nowMs, ...waits));
   }
 
   async #close(): Promise<void> {
     const { claims } = this.#parts;
     await within(Promise.all(this.#underWay), STOP_GRACE_MS);
-    await Promise.all(this.#parts.destinations().map((destination) => destination.close()));
+    await Promise.allSettled(this.#parts.destinations().map((destination) => destination.close()));
     await Promise.all(this.#underWay);
     await claims.tidy();
     await claims.close();

@@ -1,7 +1,25 @@
 /** Lets one loop wait for whichever comes first of many things, without a listener for each. */
 export class Wakeup {
+  readonly #rung = new Set<string>();
   #isSet = false;
   #resolve: (() => void) | undefined;
+
+  /** A run has something new. Remembered until somebody takes the news. */
+  ring(runId: string): void {
+    this.#rung.add(runId);
+    this.notify();
+  }
+
+  get hasNews(): boolean {
+    return this.#rung.size > 0;
+  }
+
+  /** The runs that have rung since the last time. */
+  takeNews(): string[] {
+    const ids = [...this.#rung];
+    this.#rung.clear();
+    return ids;
+  }
 
   /** Ends the present wait, or the next one at once. */
   notify(): void {

@@ -1,4 +1,6 @@
+import { basename } from 'node:path';
 import { watch } from 'chokidar';
+import { isRunId } from '../core/run-id.js';
 import type { SpoolLayout } from '../spool/layout.js';
 
 /** Rings that come close together may be reported once: look again when they must be over. */
@@ -10,7 +12,7 @@ export interface Watcher {
 }
 
 /**
- * Calls back when a run has sealed something. Only the bells are watched, never a folder of
+ * Calls back with the id of a run that has sealed something. Only the bells are watched, never a folder of
  * segments, whose watching would take seconds and hundreds of megabytes.
  *
  * What cannot be watched (too many watches, a strange file system) is found by rescans, a little
@@ -21,8 +23,9 @@ export interface Watcher {
 export function watchBells(
   layout: SpoolLayout,
   runId: string | undefined,
-  onRing: () => void,
+  onRing: (runId: string) => void,
 ): Watcher {
+  const recent = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   const bells = watch(layout.wake, {
     ignoreInitial: true,
@@ -31,11 +34,15 @@ export function watchBells(
     alwaysStat: false,
     ignored: (path) => runId !== undefined && path !== layout.wake && !path.endsWith(runId),
   });
-  bells.on('all', () => {
-    onRing();
+  bells.on('all', (_, path) => {
+    const rung = basename(path);
+    if (!isRunId(rung)) return;
+    onRing(rung);
+    recent.add(rung);
     timer ??= setTimeout(() => {
       timer = undefined;
-      onRing();
+      for (const id of recent) onRing(id);
+      recent.clear();
     }, LOOK_AGAIN_MS);
   });
   bells.on('error', () => undefined);
