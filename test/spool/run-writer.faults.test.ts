@@ -1,6 +1,7 @@
 /**
- * Faults of the disk while a run is captured, at any operation. Capture goes on, and in the end each entry
- * is on disk, or a gap entry in its place counts it; what could not be sealed is sealed by recovery.
+ * Faults of the disk while a run is captured, at any operation. Capture goes on, and in the end
+ * each entry is on disk, or a gap entry in its place counts it; what could not be sealed is sealed
+ * by recovery.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StreamName } from '../../src/core/stream.js';
@@ -28,6 +29,9 @@ const SCRIPT: Script = [
   'time passes',
   ['stdout', 'out 7\nunterminated'],
 ];
+
+// More than a thousand captures: a limit for what hangs, not for what is slow.
+vi.setConfig({ testTimeout: 120_000 });
 
 let points = 0;
 
@@ -105,7 +109,10 @@ describe('a disk that fails again and again', () => {
       const share = random() / 2;
       disk.faultOf = () =>
         random() < share
-          ? { code: CODES[Math.floor(random() * CODES.length)]!, writtenBytes: Math.floor(random() * 200) }
+          ? {
+              code: CODES[Math.floor(random() * CODES.length)]!,
+              writtenBytes: Math.floor(random() * 200),
+            }
           : undefined;
       const problems = await problemsAfter(disk, MODES[seed % MODES.length]!);
       found.push(...problems.map((what) => `seed ${String(seed)}: ${what}`));
