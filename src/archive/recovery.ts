@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { FileSystem } from '../disk/file-system.js';
-import { lastSeqOf } from '../frames/frame.js';
+import { lastSeqOf, MAX_HEADER_BYTES } from '../frames/frame.js';
 import type { Logger } from '../telemetry/log.js';
 import type { IndexEntry } from './index-line.js';
 import { eachLineFromEnd } from './read-index.js';
@@ -14,6 +14,9 @@ export interface StreamState {
   /** Length of the index. */
   readonly indexBytes: number;
 }
+
+/** A header, and where its body lies. */
+const INDEX_LINE_MAX_BYTES = MAX_HEADER_BYTES + 64;
 
 const EMPTY: StreamState = { mark: 0, bytes: 0, indexBytes: 0 };
 
@@ -44,7 +47,7 @@ export async function recoverStream(
   files: StreamFiles,
 ): Promise<StreamState> {
   await createIfMissing(fs, files.log);
-  await createIfMissing(fs, files.index);
+  const isNewIndex = await createIfMissing(fs, files.index);
   await fs.syncDirectory(files.directory);
   const logBytes = (await fs.stat(files.log))?.sizeBytes ?? 0;
   const { state, missing } = await lastIntact(fs, files, logBytes);
@@ -52,7 +55,13 @@ export async function recoverStream(
     const lost = { file: files.log, lines: missing, mark: state.mark };
     log.error(lost, 'a log lacks bytes that its index knows: the stream goes back to its mark');
   }
-  if (state === EMPTY && logBytes > 0) await setAside(fs, log, files);
+  if (state === EMPTY && logBytes > 0) {
+    // A first append that was cut off looks like that; so does an index that somebody has emptied.
+    const isKnownLoss = isNewIndex || (await beginsWithLine(fs, files.index));
+    const aside = { file: await setAside(fs, files) };
+    if (isKnownLoss) log.error(aside, 'a log has no intact index line any more: it was set aside');
+    else log.warn(aside, 'bytes that no index line speaks of yet were set aside');
+  }
   await cutTo(fs, files, state);
   return state;
 }
@@ -99,11 +108,26 @@ async function isInLog(fs: FileSystem, log: string, entry: IndexEntry): Promise<
   return crc32(body, entry.parsed.crcSoFar) === entry.parsed.crc;
 }
 
-async function createIfMissing(fs: FileSystem, path: string): Promise<void> {
-  if ((await fs.stat(path)) === undefined) await fs.create(path).close();
+async function createIfMissing(fs: FileSystem, path: string): Promise<boolean> {
+  if ((await fs.stat(path)) !== undefined) return false;
+  await fs.create(path).close();
+  return true;
 }
 
-async function setAside(fs: FileSystem, log: Logger, files: StreamFiles): Promise<void> {
+/** Whether an index has a whole first line, intact or not. */
+async function beginsWithLine(fs: FileSystem, path: string): Promise<boolean> {
+  const start = Buffer.alloc(INDEX_LINE_MAX_BYTES);
+  const file = await fs.openRead(path);
+  try {
+    await file.read(start, 0);
+  } finally {
+    await file.close();
+  }
+  return start.includes('\n');
+}
+
+/** Moves a log out of the way, and begins a new one. Returns where the old one is. */
+async function setAside(fs: FileSystem, files: StreamFiles): Promise<string> {
   let aside = `${files.log}.damaged`;
   for (let number = 1; (await fs.stat(aside)) !== undefined; number += 1) {
     aside = `${files.log}.damaged-${String(number)}`;
@@ -111,7 +135,7 @@ async function setAside(fs: FileSystem, log: Logger, files: StreamFiles): Promis
   await fs.rename(files.log, aside);
   await fs.create(files.log).close();
   await fs.syncDirectory(files.directory);
-  log.error({ file: aside }, 'a log has no intact index line: it was set aside, and starts anew');
+  return aside;
 }
 
 async function cutFile(fs: FileSystem, path: string, length: number): Promise<void> {

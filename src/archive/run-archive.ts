@@ -40,8 +40,7 @@ interface OpenStream {
 /**
  * One run of the archive: its record, the epoch that fences older uploaders, and its streams.
  *
- * * - An epoch is persisted before it is acted on, and a finish only after every digest was
- * compared:
+ * - An epoch is persisted before it is acted on, and a finish only after every digest was compared:
  *   who reads `run.json` may rely on what it says.
  * - A killed process may have made the directory or replaced `run.json` and not synced that:
  *   opening syncs both directories, before anybody is told what is in them.
@@ -167,11 +166,6 @@ export class RunArchive {
     for (const opening of streams) {
       if (opening.status === 'fulfilled') await opening.value.archive.close();
     }
-    const { fs } = this.#parts;
-    for (const [stream, known] of this.#known) {
-      // A disk that still fails keeps what nobody was told of; so it would after a kill.
-      await cutTo(fs, filesOf(this.#directory, stream), known).catch(() => undefined);
-    }
   }
 
   async #appendNow(stream: StreamName, range: AppendRange): Promise<AppendOutcome> {
@@ -181,11 +175,18 @@ export class RunArchive {
     const outcome = await queue.append(range);
     // Of several that have failed together, the first closes the stream.
     if (outcome.kind === 'failed' && this.#streams.get(stream) === opening) {
-      this.#known.set(stream, archive.state);
       this.#streams.delete(stream);
-      await archive.close();
+      await this.#giveUp(stream, archive);
     }
     return outcome;
+  }
+
+  /** Cuts off what failed, now if the disk can, or else at the next opening. */
+  async #giveUp(stream: StreamName, archive: StreamArchive): Promise<void> {
+    this.#known.set(stream, archive.state);
+    await archive.close().catch(() => undefined);
+    const files = filesOf(this.#directory, stream);
+    await cutTo(this.#parts.fs, files, archive.state).catch(() => undefined);
   }
 
   async #finishNow(totals: RunTotals): Promise<FinishOutcome> {

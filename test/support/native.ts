@@ -4,7 +4,7 @@ import { NativeProtocol } from '../../src/archive/protocol.js';
 import type { ExchangeRequest, ExchangeResponse } from '../../src/core/exchange.js';
 import type { FileSystem } from '../../src/disk/file-system.js';
 import { nodeFileSystem } from '../../src/disk/node-file-system.js';
-import { silentLogger } from '../../src/telemetry/log.js';
+import { silentLogger, type Logger } from '../../src/telemetry/log.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 export const RUN = '01J00000000000000000000000';
@@ -13,11 +13,13 @@ export const RUN = '01J00000000000000000000000';
 export class NativePeer {
   readonly dir: string;
   readonly #fs: FileSystem;
+  readonly #log: Logger;
   #archive: Archive | undefined;
   #protocol: NativeProtocol | undefined;
 
-  constructor(fs: FileSystem = nodeFileSystem, dir: string = temporaryDirectory()) {
+  constructor(fs = nodeFileSystem, dir: string = temporaryDirectory(), log = silentLogger) {
     this.#fs = fs;
+    this.#log = log;
     this.dir = dir;
   }
 
@@ -38,7 +40,7 @@ export class NativePeer {
   }
 
   async handle(request: Partial<ExchangeRequest>): Promise<ExchangeResponse> {
-    this.#archive ??= await Archive.open(this.dir, { fs: this.#fs, log: silentLogger });
+    this.#archive ??= await Archive.open(this.dir, { fs: this.#fs, log: this.#log });
     this.#protocol ??= new NativeProtocol(this.#archive);
     const path = `/v1/runs/${RUN}`;
     return this.#protocol.handle({ method: 'GET', path, headers: {}, body: undefined, ...request });
