@@ -194,7 +194,9 @@ class Filler {
   }
 
   async #take(file: ReadFile, offset: number, limitBytes: number): Promise<Taken> {
-    const target = this.#buffer.subarray(this.#bytes, Math.max(this.#bytes, limitBytes));
+    // A read that is not longer than its file is one small call, for a small file.
+    const lengthBytes = Math.min(limitBytes - this.#bytes, file.size - offset);
+    const target = this.#buffer.subarray(this.#bytes, this.#bytes + Math.max(0, lengthBytes));
     const filled = await file.read(target, offset);
     const { frames, end } = scanFrames(target.subarray(0, filled));
     const isTorn = end.kind === 'torn' || filled === 0;
