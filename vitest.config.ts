@@ -10,6 +10,7 @@ export default defineConfig({
     // Real processes and disks on a busy machine: a limit for what hangs, not for what is slow.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     setupFiles: ['test/tools/fail-on-warning.ts'],
     reporters: report === undefined ? ['default'] : ['default', 'json'],

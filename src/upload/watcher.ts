@@ -12,8 +12,8 @@ export interface Watcher {
 }
 
 /**
- * Calls back with the id of a run that has sealed something. Only the bells are watched, never a folder of
- * segments, whose watching would take seconds and hundreds of megabytes.
+ * Calls back with the id of a run that has sealed something. Only the bells are watched, never a
+ * folder of segments, whose watching would take seconds and hundreds of megabytes.
  *
  * What cannot be watched (too many watches, a strange file system) is found by rescans, a little
  * later.

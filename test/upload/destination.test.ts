@@ -153,7 +153,7 @@ describe('Destination', () => {
     expect(places()).toBe(1);
   });
 
-  it('tries credentials that were replaced soon, whoever of several was refused first', async () => {
+  it('tries credentials that were replaced soon, whoever was refused first', async () => {
     areReplaced = true;
     const startedMs = nowMs;
     nowMs += 5;
