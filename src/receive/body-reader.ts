@@ -1,28 +1,27 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A request's body, or why there is none. */
+/** How the reading of a body has ended. */
 export type BodyReading =
-  | { readonly kind: 'body'; readonly body: Buffer }
+  | { readonly kind: 'whole' }
   /** The client went away, or sent something else than it had announced. */
   | { readonly kind: 'broken' }
   /** Nothing came for too long. */
   | { readonly kind: 'stalled' };
 
 /**
- * Gathers a body into one buffer of exactly its announced length: no chunk list, no copy at the
- * end.
+ * Gathers a body into one buffer: no chunk list, no copy at the end. Whatever comes out, nothing is
+ * written to the buffer afterwards.
  *
- * @param lengthBytes as announced; the caller has bounded it
+ * @param body of exactly the announced length
  * @param idleLimitMs longest pause between two parts: a slow client is served, a silent one is not
  */
 export function readBody(
   message: IncomingMessage,
-  lengthBytes: number,
+  body: Buffer,
   idleLimitMs: number,
 ): Promise<BodyReading> {
   // It has gone away while it waited, and will say nothing any more.
   if (message.destroyed) return Promise.resolve({ kind: 'broken' });
-  const body = Buffer.allocUnsafe(lengthBytes);
   let filled = 0;
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
@@ -34,7 +33,7 @@ export function readBody(
       resolve(reading);
     };
     const take = (chunk: Buffer): void => {
-      if (filled + chunk.length > lengthBytes) {
+      if (filled + chunk.length > body.length) {
         end({ kind: 'broken' });
         return;
       }
@@ -44,7 +43,7 @@ export function readBody(
     };
     message.on('data', take);
     message.on('end', () => {
-      end(filled === lengthBytes ? { kind: 'body', body } : { kind: 'broken' });
+      end({ kind: filled === body.length ? 'whole' : 'broken' });
     });
     message.on('error', () => {
       end({ kind: 'broken' });

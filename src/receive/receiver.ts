@@ -4,6 +4,7 @@ import type { NativeProtocol } from '../archive/protocol.js';
 import { ShipperError, reasonOf, systemCode } from '../core/errors.js';
 import { MIB, SECOND_MS } from '../core/units.js';
 import type { Logger } from '../telemetry/log.js';
+import { BodyBuffers } from './body-buffers.js';
 import { MemoryGate } from './memory-gate.js';
 import { refuseOpenAccess } from './open-access.js';
 import { serve, IDLE_LIMIT_MS, type ServiceParts } from './service.js';
@@ -56,6 +57,7 @@ export async function startReceiver(settings: ReceiverSettings): Promise<Receive
   const { host, port: wanted, token, log } = settings;
   refuseOpenAccess(host, token());
   const gate = new MemoryGate(BODIES_MAX_BYTES);
+  const buffers = new BodyBuffers();
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: IDLE_LIMIT_MS,
@@ -63,7 +65,7 @@ export async function startReceiver(settings: ReceiverSettings): Promise<Receive
     requestTimeout: 0,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  const parts: ServiceParts = { ...settings, gate, isClosing: () => !server.listening };
+  const parts: ServiceParts = { ...settings, gate, buffers, isClosing: () => !server.listening };
   server.on('request', (message, response) => {
     void serve(parts, message, response);
   });

@@ -7,6 +7,7 @@ import type { ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
 import { SECOND_MS } from '../core/units.js';
 import type { Logger } from '../telemetry/log.js';
 import { isAuthorized } from './authorization.js';
+import type { BodyBuffers } from './body-buffers.js';
 import { discardRest, readBody } from './body-reader.js';
 import type { MemoryGate } from './memory-gate.js';
 
@@ -22,6 +23,7 @@ export interface ServiceParts {
   readonly protocol: NativeProtocol;
   readonly log: Logger;
   readonly gate: MemoryGate;
+  readonly buffers: BodyBuffers;
   readonly isClosing: () => boolean;
 }
 
@@ -61,10 +63,8 @@ async function send(
   response.end();
 }
 
-async function answerTo(
-  { token, protocol, gate }: ServiceParts,
-  message: IncomingMessage,
-): Promise<ExchangeResponse> {
+async function answerTo(parts: ServiceParts, message: IncomingMessage): Promise<ExchangeResponse> {
+  const { token, protocol } = parts;
   if (message.url === '/healthz') return { kind: 'response', status: 200, headers: {}, body: OK };
   if (!isAuthorized(message.headers.authorization, token())) {
     return problem('unauthorized', 'a bearer token is needed', { 'www-authenticate': 'Bearer' });
@@ -81,32 +81,34 @@ async function answerTo(
   if (length === undefined) return problem('length-required', 'a body has to announce its length');
   // The protocol refuses it by its head, unless it is a duplicate.
   if (Number(length) > MAX_BATCH_BYTES) return protocol.handle({ ...request, body: undefined });
-  return withBody(request, message, { protocol, gate, lengthBytes: Number(length) });
+  return withBody(parts, request, message);
 }
 
 const OK = Buffer.from('ok\n');
 
 async function withBody(
+  { protocol, gate, buffers }: ServiceParts,
   request: Omit<ExchangeRequest, 'body'>,
   message: IncomingMessage,
-  parts: Pick<ServiceParts, 'protocol' | 'gate'> & { lengthBytes: number },
 ): Promise<ExchangeResponse> {
-  const { protocol, gate, lengthBytes } = parts;
+  const lengthBytes = Number(request.headers['content-length']);
   const isPacked = (request.headers['content-encoding'] ?? 'identity') !== 'identity';
   // What it unpacks to is in memory, too, and may be as much as the limit.
   const memoryBytes = lengthBytes + (isPacked ? MAX_BATCH_BYTES : 0);
   await gate.enter(memoryBytes);
+  const body = buffers.take(lengthBytes);
   try {
-    const reading = await readBody(message, lengthBytes, IDLE_LIMIT_MS);
+    const reading = await readBody(message, body, IDLE_LIMIT_MS);
     switch (reading.kind) {
-      case 'body':
-        return await protocol.handle({ ...request, body: reading.body });
+      case 'whole':
+        return await protocol.handle({ ...request, body });
       case 'stalled':
         return problem('request-timeout', 'the body did not come');
       case 'broken':
         return problem('bad-request', 'the body is not as long as announced');
     }
   } finally {
+    buffers.giveBack(body);
     gate.leave(memoryBytes);
   }
 }

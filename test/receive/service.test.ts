@@ -5,6 +5,7 @@ import { MAX_BATCH_BYTES } from '../../src/archive/append-request.js';
 import { newRunId } from '../../src/core/run-id.js';
 import type { ExchangeRequest } from '../../src/core/exchange.js';
 import type { NativeProtocol } from '../../src/archive/protocol.js';
+import { BodyBuffers } from '../../src/receive/body-buffers.js';
 import { MemoryGate } from '../../src/receive/memory-gate.js';
 import { serve, type ServiceParts } from '../../src/receive/service.js';
 import { silentLogger } from '../../src/telemetry/log.js';
@@ -26,6 +27,7 @@ async function serveWith(
     protocol: { handle } as unknown as NativeProtocol,
     log: silentLogger,
     gate: new MemoryGate(8 * MAX_BATCH_BYTES),
+    buffers: new BodyBuffers(),
     isClosing: () => false,
     ...parts,
   };
