@@ -209,14 +209,12 @@ export class Uploader {
    * rescan.
    */
   #restMs(ending: Ending): number {
-    const { clock, claims, destinations } = this.#parts;
+    const { clock, claims } = this.#parts;
     const nowMs = clock.monotonicMs();
-    const isWaiting = claims.deliveries.some(({ isIdle }) => !isIdle);
-    const waits = isWaiting
-      ? destinations()
-          .map(({ blockedForMs }) => blockedForMs)
-          .filter((ms) => ms > 0)
-      : [];
+    // A back-off may have ended since the last attempt to start something: then it is 0.
+    const waits = claims.deliveries
+      .flatMap(({ ways }) => ways.filter(({ isIdle }) => !isIdle))
+      .map(({ destination }) => destination.blockedForMs);
     if (ending.kind === 'empty') {
       waits.push(this.#startedMs + ending.timeoutMs - nowMs);
       waits.push(this.#lastProgressMs + ending.stalledAfterMs - nowMs);

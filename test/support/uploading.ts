@@ -12,6 +12,7 @@ import { DirTransport } from '../../src/upload/dir-transport.js';
 import type { Transport } from '../../src/upload/transport.js';
 import { Uploader, type Ending, type UploadEnd } from '../../src/upload/uploader.js';
 import { Wakeup } from '../../src/upload/wakeup.js';
+import { PreparedRun } from './prepared-spool.js';
 
 /** Larger than any frame of the tests. */
 const POOL_BYTES = 64 * 1024;
@@ -57,10 +58,30 @@ export class ScriptedTransport implements Transport {
   }
 }
 
+/** A transport that does what it should. */
+export function honest(dir: string): ScriptedTransport {
+  return new ScriptedTransport(dir, (request, carry) => carry(request));
+}
+
+export function linesOf(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `line ${String(first + i)}\n`);
+}
+
+/** An ended run of so many segments of ten lines. */
+export async function endedRun(spool: string, segmentCount: number): Promise<PreparedRun> {
+  const run = new PreparedRun(spool, { exit: { code: 0 } });
+  for (let index = 0; index < segmentCount; index += 1) {
+    run.sealed('stdout', linesOf(index * 10 + 1, 10));
+  }
+  await run.record();
+  return run;
+}
+
 export interface Uploading {
   readonly uploader: Uploader;
   readonly claims: Claims;
   readonly destinations: readonly Destination[];
+  readonly wakeup: Wakeup;
   /** What was logged at warn and error. */
   readonly complaints: string[];
   run(ending?: Ending): Promise<UploadEnd>;
@@ -73,19 +94,28 @@ const QUIET: Logger = {
   error: () => undefined,
 };
 
+export interface UploadingSettings {
+  readonly fs?: FileSystem;
+  readonly batchMaxBytes?: number;
+  readonly onlyRun?: string;
+  readonly maxInFlight?: number;
+  readonly maxHeldRuns?: number;
+  readonly cycleDeadlineMs?: number;
+}
+
 /** An uploader of a spool to the given transports, by their URLs. */
 export function uploading(
   spool: string,
   transports: Readonly<Record<string, Transport>>,
-  more: { fs?: FileSystem; batchMaxBytes?: number; onlyRun?: string; maxInFlight?: number } = {},
+  more: UploadingSettings = {},
 ): Uploading {
   const complaints: string[] = [];
   const complain = (_: unknown, message: string): void => void complaints.push(message);
   const log: Logger = { ...QUIET, warn: complain, error: complain };
   const { fs = nodeFileSystem, batchMaxBytes = 4096, onlyRun, maxInFlight = 4 } = more;
   const destinations = Object.entries(transports).map(([url, transport]) => {
-    // Short waits: 5 ms after the first failure.
-    const parts = { clock: systemClock, random: () => 0.01, log, maxInFlight };
+    // Short waits: a millisecond or two after the first failures.
+    const parts = { clock: systemClock, random: () => 0.003, log, maxInFlight };
     return new Destination({ ...parts, sink: parseSink(url), transport });
   });
   const claims = new Claims({
@@ -96,15 +126,17 @@ export function uploading(
     pool: new BufferPool(POOL_BYTES),
     batchMaxBytes,
     onlyRun,
+    maxHeldRuns: more.maxHeldRuns ?? 256,
     destinationsOf: () => destinations,
   });
+  const wakeup = new Wakeup();
   const uploader = new Uploader({
     clock: systemClock,
     claims,
-    wakeup: new Wakeup(),
+    wakeup,
     destinations: () => destinations,
-    cycleDeadlineMs: 200,
+    cycleDeadlineMs: more.cycleDeadlineMs ?? 200,
   });
   const run = (ending: Ending = UNTIL_EMPTY): Promise<UploadEnd> => uploader.run(ending);
-  return { uploader, claims, destinations, complaints, run };
+  return { uploader, claims, destinations, wakeup, complaints, run };
 }

@@ -13,26 +13,17 @@ import { archivedBytes, archivedRuns } from '../support/archive.js';
 import { PreparedRun } from '../support/prepared-spool.js';
 import { runIds, runJson, segments } from '../support/spool.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { LOST, ScriptedTransport, UNTIL_EMPTY, uploading } from '../support/uploading.js';
+import {
+  endedRun,
+  honest,
+  linesOf,
+  LOST,
+  ScriptedTransport,
+  UNTIL_EMPTY,
+  uploading,
+} from '../support/uploading.js';
 
 const URL = 'shipper+http://h';
-
-function linesOf(first: number, count: number): string[] {
-  return Array.from({ length: count }, (_, i) => `line ${String(first + i)}\n`);
-}
-
-/** An ended run of so many segments of ten lines. */
-async function endedRun(spool: string, segmentCount: number): Promise<PreparedRun> {
-  const run = new PreparedRun(spool, { exit: { code: 0 } });
-  for (let index = 0; index < segmentCount; index += 1) {
-    run.sealed('stdout', linesOf(index * 10 + 1, 10));
-  }
-  await run.record();
-  return run;
-}
-
-const honest = (dir: string): ScriptedTransport =>
-  new ScriptedTransport(dir, (request, carry) => carry(request));
 
 function problem(status: number): Answer {
   return { kind: 'response', status, headers: {}, body: Buffer.alloc(0) };
@@ -146,37 +137,9 @@ describe('Uploader', () => {
         rmSync(spool, { recursive: true });
         rmSync(dir, { recursive: true });
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   }, 120_000);
-
-  it('lets no dead destination delay another, and keeps what one has not got', async () => {
-    const [spool, dir] = [temporaryDirectory(), temporaryDirectory()];
-    const run = await endedRun(spool, 5);
-    const dead = new ScriptedTransport(temporaryDirectory(), () => Promise.resolve(LOST));
-    const both = uploading(spool, { [URL]: honest(dir), 'shipper+http://dead': dead });
-    expect(await both.run({ ...UNTIL_EMPTY, stalledAfterMs: 300 })).toBe('stalled');
-    expect(runJson(dir, run.id)).toMatchObject({ exit: { code: 0 } });
-    expect(segments(spool, run.id, 'sealed')).toHaveLength(5);
-    const other = temporaryDirectory();
-    const again = uploading(spool, { [URL]: honest(dir), 'shipper+http://dead': honest(other) });
-    expect(await again.run()).toBe('done');
-    expect(archivedBytes(other, run.id, 'stdout').toString()).toBe(linesOf(1, 50).join(''));
-    expect(runIds(spool)).toEqual([]);
-  });
-
-  it('gives a run with one line its turn beside a run with a large backlog', async () => {
-    const [spool, dir] = [temporaryDirectory(), temporaryDirectory()];
-    const large = await endedRun(spool, 200);
-    const small = await endedRun(spool, 1);
-    const transport = honest(dir);
-    await uploading(spool, { [URL]: transport }, { batchMaxBytes: 300, maxInFlight: 1 }).run();
-    const paths = transport.requests.map(({ path }) => path);
-    const position = paths.findIndex((path) => path.includes(`${small.id}/streams`));
-    expect(position).toBeGreaterThan(0);
-    expect(position).toBeLessThan(10);
-    expect(paths.filter((path) => path.includes(`${large.id}/streams`)).length).toBeGreaterThan(50);
-  });
 
   it.each([
     ['says that it was refused, once, and reads the credentials anew', 401, 'refused'],
@@ -332,6 +295,13 @@ describe('Uploader', () => {
       expect.stringContaining('stdout 1 to 10; the spool still') as string,
     ]);
     expect(runIds(spool)).toEqual([]);
+  });
+
+  it('reports a spool that cannot be read', async () => {
+    const spool = temporaryDirectory();
+    writeFileSync(join(spool, 'runs'), 'a file');
+    const { run: start } = uploading(spool, { [URL]: honest(spool) });
+    await expect(start()).rejects.toMatchObject({ code: 'spool-unusable' });
   });
 
   it('says loudly what a destination has lost that the spool has no more', async () => {
