@@ -173,7 +173,6 @@ export class Destination {
   /** Others than those that a request from then on has carried. */
   async #hasNewCredentials(sinceMs: number): Promise<boolean> {
     const { clock, transport, log } = this.#parts;
-    if (sinceMs < this.#renewedMs) return true;
     try {
       // Another request that was refused may have read them first.
       if (!(await transport.renew())) return sinceMs < this.#renewedMs;

@@ -46,10 +46,6 @@ export class Destinations {
     return [...this.#byId.values()];
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.all().map((destination) => destination.close()));
-  }
-
   #transport(endpoint: Endpoint): Transport {
     const { fs, log, tokens, userAgent, maxInFlight } = this.#parts;
     switch (endpoint.transport) {

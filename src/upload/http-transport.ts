@@ -44,7 +44,6 @@ export class HttpTransport implements Transport {
   readonly #timeouts: Timeouts;
   readonly #attempts = new Set<AbortController>();
   #agent: Promise<Agent> | undefined;
-  #settled: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(settings: HttpTransportSettings) {
@@ -53,20 +52,17 @@ export class HttpTransport implements Transport {
   }
 
   async send(request: ExchangeRequest): Promise<Answer> {
-    if (this.#isClosed) return failureOf(CLOSED);
     const agent = (this.#agent ??= this.#newAgent());
     try {
-      await this.#settled;
       const answer = await this.#attempt(await agent, request);
-      this.#settled = settledSocket();
-      await this.#settled;
+      await settledSocket();
       return answer;
     } catch (error) {
       // The next request resolves the name again and opens a new connection. Those that are under
       // way on the others go on: a failed request costs that request only.
       if (this.#agent === agent) this.#agent = undefined;
       void agent.then((old) => old.close()).catch(() => undefined);
-      return failureOf(error);
+      return this.#isClosed ? CLOSED : failureOf(error);
     }
   }
 
@@ -76,12 +72,13 @@ export class HttpTransport implements Transport {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const attempt of this.#attempts) attempt.abort(CLOSED);
-    await (await this.#agent)?.destroy();
+    for (const attempt of this.#attempts) attempt.abort();
+    await (await this.#agent?.catch(() => undefined))?.destroy();
   }
 
   async #newAgent(): Promise<Agent> {
     const { Agent: AgentClass } = await import('undici');
+    if (this.#isClosed) throw new Error(CLOSED.reason);
     const { connectMs, answerMs } = this.#timeouts;
     return new AgentClass({
       connections: this.#settings.connections,
@@ -134,7 +131,11 @@ export class HttpTransport implements Transport {
   }
 }
 
-const CLOSED = Object.assign(new Error('the upload has ended'), { code: 'ABORT_ERR' });
+const CLOSED: ExchangeFailure = {
+  kind: 'failure',
+  code: 'ABORT_ERR',
+  reason: 'the upload has ended',
+};
 
 function tooSlow(limitMs: number): Error {
   const seconds = String(limitMs / SECOND_MS);
@@ -143,8 +144,8 @@ function tooSlow(limitMs: number): Error {
 
 /**
  * A server that closes the connection after its answer says so in the turns that follow. A request
- * sent before that is lost half the time (measured); two turns later undici knows. It holds for
- * every request that begins meanwhile: it may get that very connection.
+ * sent before that on an only connection is lost half the time (measured); two turns later undici
+ * knows.
  */
 async function settledSocket(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -14,11 +14,6 @@ export const untested: Readonly<Record<string, string>> = {
   'cli/run/departure.ts': 'ends the process by a signal: test/e2e/run.test.ts',
   'cli/run/leftovers.ts': 'its line is read in test/e2e/run.test.ts and delivery.test.ts',
   'upload/buffer-pool.ts': 'ten lines, through test/upload/stream-sender.test.ts',
-  'upload/claims.ts': 'with its uploader: test/upload/uploader.test.ts',
   'upload/delivery.ts': 'puts the real machine together: test/e2e/delivery.test.ts',
-  'upload/destinations.ts': 'puts the real machine together: test/e2e/delivery.test.ts',
-  'upload/dir-transport.ts': 'carries every request of test/upload/uploader.test.ts',
-  'upload/run-at-destination.ts': 'with its uploader: test/upload/uploader.test.ts',
-  'upload/run-delivery.ts': 'with its uploader: test/upload/uploader.test.ts',
   'upload/worker.ts': 'runs in a thread of the built code: test/e2e/delivery.test.ts',
 };

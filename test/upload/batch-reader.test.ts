@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FileSystem } from '../../src/disk/file-system.js';
 import { nodeFileSystem } from '../../src/disk/node-file-system.js';
 import { scanFrames } from '../../src/frames/scan.js';
 import { listRun } from '../../src/spool/listing.js';
@@ -35,8 +36,8 @@ function lay(directory: string, segments: readonly (readonly number[])[]): strin
   return text;
 }
 
-async function readerOf(directory: string): Promise<BatchReader> {
-  const reader = new BatchReader(nodeFileSystem, directory);
+async function readerOf(directory: string, fs = nodeFileSystem): Promise<BatchReader> {
+  const reader = new BatchReader(fs, directory);
   reader.setSegments((await listRun(nodeFileSystem, directory)).sealed.get('stdout') ?? []);
   return reader;
 }
@@ -124,6 +125,71 @@ describe('BatchReader', () => {
     const again = await reader.read(1, 500, Buffer.alloc(BUFFER_BYTES));
     expect(again).toMatchObject({ first: 1, last: first.last });
     expect(await reader.read(480, 500, Buffer.alloc(BUFFER_BYTES))).toMatchObject({ first: 476 });
+  });
+
+  it('reads little more of a large segment than its batches take', async () => {
+    const directory = temporaryDirectory();
+    lay(directory, [Array.from({ length: 2000 }, () => 2)]);
+    let bytesRead = 0;
+    const counting: FileSystem = {
+      ...nodeFileSystem,
+      openRead: async (path) => {
+        const file = await nodeFileSystem.openRead(path);
+        const read = async (target: Uint8Array, position: number): Promise<number> => {
+          const filled = await file.read(target, position);
+          bytesRead += filled;
+          return filled;
+        };
+        return { ...file, read };
+      },
+    };
+    const { batches, end } = await readAll(await readerOf(directory, counting), 1, 1000);
+    expect(end).toEqual({ kind: 'nothing' });
+    const total = batches.reduce((sum, { bytes }) => sum + bytes, 0);
+    // What is left of a read that did not end with a frame is read again.
+    expect(bytesRead).toBeLessThan(total * 1.2);
+  });
+
+  it('opens each of many one-entry files once, however many there are', async () => {
+    const directory = temporaryDirectory();
+    const count = 5000;
+    lay(
+      directory,
+      Array.from({ length: count }, () => [1]),
+    );
+    const opened: string[] = [];
+    const counting: FileSystem = {
+      ...nodeFileSystem,
+      openRead: (path) => {
+        opened.push(path);
+        return nodeFileSystem.openRead(path);
+      },
+    };
+    const reader = await readerOf(directory, counting);
+    let batches = 0;
+    for (let next = 1; next <= count; batches += 1) {
+      const reading = await reader.read(next, 1_000_000, Buffer.alloc(1_000_000));
+      if (reading.kind !== 'batch') throw new Error('no batch');
+      next = reading.last + 1;
+    }
+    expect(opened).toHaveLength(count);
+    // One is as much as others have to wait for.
+    expect(batches).toBe(2);
+  });
+
+  it('lets a frame that is larger than the limit travel alone, wherever it lies', async () => {
+    const directory = temporaryDirectory();
+    const frames = [frameOf(1, 'a\n'), frameOf(2, `${'x'.repeat(5000)}\n`), frameOf(3, 'c\n')];
+    const path = join(directory, sealedSegmentName('stdout', 1, 3));
+    writeFileSync(path, Buffer.concat(frames));
+    const { batches } = await readAll(await readerOf(directory), 1, 200);
+    expect(batches.map(({ first, last }) => [first, last])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ]);
+    const [inside] = (await readAll(await readerOf(directory), 3, 200)).batches;
+    expect(inside).toMatchObject({ first: 3, last: 3 });
   });
 
   it('has nothing beyond what is sealed', async () => {

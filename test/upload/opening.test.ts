@@ -67,6 +67,7 @@ describe('judgeOpening', () => {
   it.each<[string, StreamMarks, Partial<KnownStream>]>([
     ['goes on', { stdout: 20 }, SEALED],
     ['has more entries sealed', { stdout: 15 }, { ...SEALED, end: 20 }],
+    ['has entries beyond its end', { stdout: 20 }, { firstSealed: 21, lastSealed: 25, end: 20 }],
     ['has ended later', { stdout: 20 }, { end: 25 }],
     ['has not sealed anything yet', {}, {}],
   ])('keeps a run that is finished there and %s', (_, marks, known) => {

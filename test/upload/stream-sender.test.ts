@@ -95,6 +95,36 @@ describe('StreamSender', () => {
     expect(await sender.next(pool)).toBeUndefined();
   });
 
+  it('is busy while a batch is read or under way', async () => {
+    const sender = senderOf(10);
+    expect(sender.isBusy).toBe(false);
+    const reading = next(sender);
+    expect(sender.isBusy).toBe(true);
+    const batch = await reading;
+    expect(sender.isBusy).toBe(true);
+    sender.accepted(batch, 10);
+    expect(sender.isBusy).toBe(false);
+  });
+
+  it('contradicts a mark that nothing vouched for, once something lies before it', () => {
+    const reader = { firstSealed: undefined as number | undefined, lastSealed: 0 };
+    const limits = { maxBytes: 100, maxInFlight: 2 };
+    const told = (mark: number): StreamSender =>
+      new StreamSender('stdout', reader as unknown as BatchReader, limits, mark);
+    const [wrong, right, vouched] = [told(7), told(4), told(0)];
+    expect([wrong, right, vouched].map(({ isContradicted }) => isContradicted)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    Object.assign(reader, { firstSealed: 5, lastSealed: 9 });
+    expect([wrong, right, vouched].map(({ isContradicted }) => isContradicted)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   it('waits with what cannot be read until the directory was looked at again', async () => {
     const reader = {
       lastSealed: 5,

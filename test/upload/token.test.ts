@@ -18,6 +18,33 @@ describe('TokenSource', () => {
     expect(source.token).toBe('secret');
   });
 
+  it('has none when the environment holds nothing', async () => {
+    const source = new TokenSource(nodeFileSystem, undefined, ' \n');
+    expect(await source.read()).toBe(false);
+    expect(source.token).toBeUndefined();
+  });
+
+  it('refuses what no header can carry, and does not show it', async () => {
+    const source = new TokenSource(nodeFileSystem, undefined, 'SECRET\nmore');
+    const error: unknown = await source.read().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: 'config',
+      message: 'SHIPPER_TOKEN does not hold one token',
+    });
+    expect(JSON.stringify(error)).not.toContain('SECRET');
+  });
+
+  it('says whether the token is another one', async () => {
+    const file = join(temporaryDirectory(), 'token');
+    const source = new TokenSource(nodeFileSystem, file, undefined);
+    const answers: boolean[] = [];
+    for (const content of ['first', 'first\n', 'second']) {
+      writeFileSync(file, content);
+      answers.push(await source.read());
+    }
+    expect(answers).toEqual([true, false, true]);
+  });
+
   it('reads the file anew each time, and prefers it', async () => {
     const file = join(temporaryDirectory(), 'token');
     writeFileSync(file, 'first\n');

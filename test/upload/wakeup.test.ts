@@ -30,6 +30,18 @@ describe('Wakeup', () => {
     expect(isOver).toBe(true);
   });
 
+  it('remembers who has rung until somebody takes the news', async () => {
+    const wakeup = new Wakeup();
+    expect(wakeup.hasNews).toBe(false);
+    for (const id of ['a', 'b', 'a']) wakeup.ring(id);
+    // An answer that comes at the same moment takes none of it away.
+    wakeup.notify();
+    await wakeup.wait(60_000);
+    expect(wakeup.hasNews).toBe(true);
+    expect(wakeup.takeNews()).toEqual(['a', 'b']);
+    expect([wakeup.hasNews, wakeup.takeNews()]).toEqual([false, []]);
+  });
+
   it('does not fire at once for a time that timers cannot hold', async () => {
     const wakeup = new Wakeup();
     let isOver = false;

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newRunId } from '../../src/core/run-id.js';
 import { nodeFileSystem } from '../../src/disk/node-file-system.js';
@@ -15,10 +16,10 @@ describe('watchBells', () => {
     mkdirSync(layout.wake);
     const [ours, other] = [newRunId(0), newRunId(1)];
     for (const id of [ours, other]) await hangBell(nodeFileSystem, layout, id);
-    const heard = { all: 0, ours: 0 };
+    const heard = { all: [] as string[], ours: [] as string[] };
     const watchers = [
-      watchBells(layout, undefined, () => (heard.all += 1)),
-      watchBells(layout, ours, () => (heard.ours += 1)),
+      watchBells(layout, undefined, (id) => heard.all.push(id)),
+      watchBells(layout, ours, (id) => heard.ours.push(id)),
     ];
     onTestFinished(async () => {
       await Promise.all(watchers.map((watcher) => watcher.close()));
@@ -26,17 +27,29 @@ describe('watchBells', () => {
     // Watching begins some time after it was asked for: rings before that are for the rescan.
     await expect
       .poll(async () => {
-        await ringBell(nodeFileSystem, layout, ours);
-        return heard.all > 0 && heard.ours > 0;
+        for (const id of [other, ours]) await ringBell(nodeFileSystem, layout, id);
+        return heard.all.includes(other) && heard.ours.includes(ours);
       }, PATIENT)
       .toBe(true);
-    const before = { ...heard };
+    expect(new Set(heard.all)).toEqual(new Set([ours, other]));
+    expect(new Set(heard.ours)).toEqual(new Set([ours]));
+  });
+
+  it('rings for a run that is new, and not for a foreign file', async () => {
+    const layout = spoolLayout(temporaryDirectory());
+    mkdirSync(layout.wake);
+    const heard: string[] = [];
+    const watcher = watchBells(layout, undefined, (id) => heard.push(id));
+    onTestFinished(() => watcher.close());
+    let count = 0;
     await expect
       .poll(async () => {
-        await ringBell(nodeFileSystem, layout, other);
-        return heard.all;
+        writeFileSync(join(layout.wake, 'foreign'), String(count));
+        await hangBell(nodeFileSystem, layout, newRunId(count++));
+        return heard.length;
       }, PATIENT)
-      .toBeGreaterThan(before.all + 2);
+      .toBeGreaterThan(0);
+    expect(heard).not.toContain('foreign');
   });
 
   it('is content without a folder to watch', async () => {
