@@ -1,4 +1,5 @@
-import { parseHeader, parseObject, type FrameHeader, type ParsedHeader } from '../frames/frame.js';
+import { parseObject } from '../core/json.js';
+import { parseHeader, type FrameHeader, type ParsedHeader } from '../frames/frame.js';
 import type { PlacedFrame } from '../frames/scan.js';
 
 /**

@@ -1,9 +1,10 @@
 import { reasonOf, systemCode } from '../core/errors.js';
 import type { ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
+import { parseObject } from '../core/json.js';
 import { parseTotals } from '../core/parse-totals.js';
 import { isRunId } from '../core/run-id.js';
 import { isStreamName, type StreamName } from '../core/stream.js';
-import { MAX_BODY_BYTES, parseObject } from '../frames/frame.js';
+import { MAX_BODY_BYTES } from '../frames/frame.js';
 import { MAX_HELD_RANGES, type AppendOutcome } from './append-queue.js';
 import { MAX_BATCH_BYTES, parseRange, readAppend } from './append-request.js';
 import type { Archive } from './archive.js';

@@ -1,8 +1,8 @@
+import { parseObject } from '../core/json.js';
 import { parseTotals } from '../core/parse-totals.js';
 import type { RunTotals } from '../core/run.js';
 import { commitFile, readIfPresent } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
-import { parseObject } from '../frames/frame.js';
 import { recordPath } from './layout.js';
 
 /**

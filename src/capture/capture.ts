@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs';
 import type { ExitStatus } from '../core/run.js';
+import { within } from '../core/within.js';
 import type { StreamWriter } from '../spool/stream-writer.js';
 import { startChild, type Child } from './child.js';
 import { openPipes } from './fifo.js';
@@ -100,19 +101,9 @@ async function captureEnd(
     await readers[stream].ended;
     open.delete(stream);
   });
-  await withinMs(Promise.all(ended), DESCENDANTS_WAIT_MS);
+  await within(Promise.all(ended), DESCENDANTS_WAIT_MS);
   const heldOpen = [...open];
   for (const stream of heldOpen) readers[stream].abandon();
   await Promise.all([readers.stdout.settled, readers.stderr.settled]);
   return { exit, heldOpen };
-}
-
-/** Resolves when the work is done, or after this long without it. */
-async function withinMs(work: Promise<unknown>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }

@@ -32,3 +32,14 @@ export interface ExchangeFailure {
 }
 
 export type Answer = ExchangeResponse | ExchangeFailure;
+
+/** Headers as Node's HTTP libraries give them, with one value each: repeated ones are joined. */
+export function singleValues(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
+  const single: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) single[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return single;
+}

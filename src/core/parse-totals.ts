@@ -1,3 +1,4 @@
+import { isCount, isObject } from './json.js';
 import type { ExitStatus, RunTotals, StreamTotals } from './run.js';
 import { isStreamName, type StreamName } from './stream.js';
 
@@ -33,12 +34,4 @@ function parseExit(value: unknown): ExitStatus | undefined {
   if (isCount(code)) return { code };
   if (typeof signal === 'string') return { signal };
   return unknown === true ? { unknown: true } : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { isCount, parseObject } from '../core/json.js';
 import { assert } from '../core/assert.js';
 
 /**
@@ -126,17 +127,6 @@ function malformed(reason: string): HeaderFault {
   return { fault: 'malformed', reason };
 }
 
-/** The JSON object in `text`; undefined for anything else. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
-}
-
 function headerOf(fields: Record<string, unknown>): FrameHeader | undefined {
   const { seq, n, t, o, len, gap } = fields;
   if (!isCount(seq, 1) || !isCount(n, 1) || !isCount(seq + n, 2)) return undefined;
@@ -145,10 +135,6 @@ function headerOf(fields: Record<string, unknown>): FrameHeader | undefined {
   if (gap === undefined) return len < n ? undefined : { seq, n, t, o, len };
   if (!isGap(gap) || n !== 1 || len !== 0) return undefined;
   return { seq, n, t, o, len, gap };
-}
-
-function isCount(value: unknown, least: number): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
 }
 
 function isGap(value: unknown): value is Gap {

@@ -3,7 +3,7 @@ import { MAX_BATCH_BYTES } from '../archive/append-request.js';
 import { problem } from '../archive/problem.js';
 import type { NativeProtocol } from '../archive/protocol.js';
 import { reasonOf } from '../core/errors.js';
-import type { ExchangeRequest, ExchangeResponse } from '../core/exchange.js';
+import { singleValues, type ExchangeRequest, type ExchangeResponse } from '../core/exchange.js';
 import { SECOND_MS } from '../core/units.js';
 import type { Logger } from '../telemetry/log.js';
 import { isAuthorized } from './authorization.js';
@@ -74,7 +74,7 @@ async function answerTo(parts: ServiceParts, message: IncomingMessage): Promise<
     const allow = SERVED_METHODS.join(', ');
     return problem('method-not-allowed', `only ${allow} are served`, { allow });
   }
-  const request = { method, path: message.url ?? '', headers: headersOf(message) };
+  const request = { method, path: message.url ?? '', headers: singleValues(message.headers) };
   const isRead = method === 'GET' || method === 'HEAD';
   if (isRead) return protocol.handle({ ...request, body: undefined });
   const length = request.headers['content-length'];
@@ -117,12 +117,4 @@ const SERVED_METHODS = ['GET', 'HEAD', 'PUT', 'POST'] as const;
 
 function isServed(method: string): method is ExchangeRequest['method'] {
   return SERVED_METHODS.some((served) => served === method);
-}
-
-function headersOf(message: IncomingMessage): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
 }

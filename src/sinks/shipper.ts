@@ -4,9 +4,9 @@ import type {
   ExchangeRequest,
   ExchangeResponse,
 } from '../core/exchange.js';
+import { isCount, parseObject } from '../core/json.js';
 import type { RunMetadata } from '../core/run.js';
 import { isStreamName, type StreamName } from '../core/stream.js';
-import { parseObject } from '../frames/frame.js';
 import { retryAfterMs } from './retry-after.js';
 import type {
   Batch,
@@ -229,8 +229,4 @@ function marksOf(value: unknown): Partial<Record<StreamName, number>> | undefine
     marks[stream] = mark;
   }
   return marks;
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

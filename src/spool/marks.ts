@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
+import { isCount, parseObject } from '../core/json.js';
 import { isStreamName, type StreamName } from '../core/stream.js';
 import { commitFile, readIfPresent } from '../disk/durable.js';
 import type { FileSystem } from '../disk/file-system.js';
-import { parseObject } from '../frames/frame.js';
 import { marksPath } from './layout.js';
 
 /**
@@ -75,8 +75,4 @@ function isSinkMarks(value: unknown): value is SinkMarks {
     typeof finished === 'boolean' &&
     [lastAckAt, lastError].every((text) => text === null || typeof text === 'string')
   );
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

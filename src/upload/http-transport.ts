@@ -1,6 +1,11 @@
 import type { Agent, Dispatcher } from 'undici';
 import { reasonOf, systemCode } from '../core/errors.js';
-import type { Answer, ExchangeFailure, ExchangeRequest } from '../core/exchange.js';
+import {
+  singleValues,
+  type Answer,
+  type ExchangeFailure,
+  type ExchangeRequest,
+} from '../core/exchange.js';
 import { MINUTE_MS, SECOND_MS } from '../core/units.js';
 import type { TokenSource } from './token.js';
 import type { Transport } from './transport.js';
@@ -120,7 +125,7 @@ export class HttpTransport implements Transport {
     return {
       kind: 'response',
       status: response.statusCode,
-      headers: flatHeaders(response.headers),
+      headers: singleValues(response.headers),
       body: content,
     };
   }
@@ -160,14 +165,6 @@ async function readCapped(body: Dispatcher.ResponseData['body']): Promise<Buffer
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function flatHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
 }
 
 /**

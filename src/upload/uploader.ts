@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import { SECOND_MS } from '../core/units.js';
+import { within } from '../core/within.js';
 import type { Claims } from './claims.js';
 import type { Destination, DestinationStats } from './destination.js';
 import type { Wakeup } from './wakeup.js';
@@ -243,13 +244,4 @@ export function totalStats(destinations: readonly Destination[]): DestinationSta
     total.retries += stats.retries;
   }
   return total;
-}
-
-async function within(work: Promise<unknown>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }

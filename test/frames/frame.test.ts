@@ -7,7 +7,6 @@ import {
   lastSeqOf,
   MAX_BODY_BYTES,
   parseHeader,
-  parseObject,
   type FrameHeader,
 } from '../../src/frames/frame.js';
 
@@ -162,14 +161,5 @@ describe('lastSeqOf', () => {
   it('is the sequence of the last entry', () => {
     expect(lastSeqOf({ seq: 7, n: 1, t: '1', o: 0, len: 1 })).toBe(7);
     expect(lastSeqOf({ seq: 7, n: 3, t: '1', o: 0, len: 3 })).toBe(9);
-  });
-});
-
-describe('parseObject', () => {
-  it('takes objects and nothing else', () => {
-    expect(parseObject('{"a":1}')).toEqual({ a: 1 });
-    for (const text of ['', '[]', 'null', '1', '"a"', '{"a":']) {
-      expect(parseObject(text)).toBeUndefined();
-    }
   });
 });

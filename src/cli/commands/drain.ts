@@ -3,7 +3,8 @@ import { EXIT } from '../../core/exit-codes.js';
 import { nodeFileSystem } from '../../disk/node-file-system.js';
 import type { SpoolLayout } from '../../spool/layout.js';
 import { summarizeSpool } from '../../spool/summary.js';
-import { Delivery, type DeliveryReport, type DeliverySettings } from '../../upload/delivery.js';
+import { Delivery, type DeliveryReport } from '../../upload/delivery.js';
+import { deliverySettings } from '../delivery-settings.js';
 import { createDiagnostics } from '../diagnostics.js';
 import { showProgress } from '../drain/meter.js';
 import { drainOutcome, type DrainOutcome } from '../drain/outcome.js';
@@ -12,7 +13,6 @@ import { printNotice, printOut } from '../output.js';
 import { deliveredLine, drainDocument, leftoverLine, noteLines } from '../render/drain.js';
 import { findSpool, spoolRootOf } from '../spool-location.js';
 import { listenForTermination } from '../termination.js';
-import { userAgent } from '../version.js';
 
 /**
  * Delivers what is in the spool and sets the exit code: 0 when nothing is left that is ours to
@@ -39,10 +39,11 @@ export async function drainCommand(invocation: Invocation): Promise<void> {
 }
 
 async function deliver(invocation: Invocation, layout: SpoolLayout): Promise<DrainOutcome> {
-  const { options } = invocation;
+  const { options, environment } = invocation;
   const before = await summarizeSpool(nodeFileSystem, systemClock, layout);
   const log = await createDiagnostics(options);
-  const delivery = new Delivery(settingsOf(invocation, layout), log);
+  const scope = { spoolRoot: layout.root, runId: undefined, to: options.to };
+  const delivery = new Delivery(deliverySettings(scope, options, environment), log);
   const termination = listenForTermination();
   termination.signal.addEventListener('abort', () => {
     delivery.stop();
@@ -60,20 +61,6 @@ async function deliver(invocation: Invocation, layout: SpoolLayout): Promise<Dra
     termination.dispose();
   }
   return drainOutcome(report, await summarizeSpool(nodeFileSystem, systemClock, layout));
-}
-
-function settingsOf({ options, environment }: Invocation, layout: SpoolLayout): DeliverySettings {
-  return {
-    spoolRoot: layout.root,
-    runId: undefined,
-    to: options.to,
-    tokenFile: options.tokenFile,
-    token: environment['SHIPPER_TOKEN'],
-    userAgent: userAgent(),
-    cycleDeadlineMs: options.cycleDeadline,
-    maxInFlight: options.maxInFlight,
-    batchMaxBytes: options.batchMaxBytes,
-  };
 }
 
 /** The outcome where there is no spool. */

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../../core/errors.js';
 import type { Options } from '../../core/options.js';
+import { within } from '../../core/within.js';
 import type { SpoolLayout } from '../../spool/layout.js';
 import type { RunRecord } from '../../spool/run-record.js';
-import type { DeliverySettings } from '../../upload/delivery.js';
 import type { FromWorker, ToWorker } from '../../upload/worker-messages.js';
-import { userAgent } from '../version.js';
+import { deliverySettings } from '../delivery-settings.js';
 
 /** How long a told uploader may take to note what was acknowledged before it is ended. */
 const STOP_LIMIT_MS = 2_000;
@@ -47,9 +47,11 @@ export class Delivery {
 
   /** Without destinations there is none: the run stays in the spool. */
   static start(start: DeliveryStart): Delivery {
-    if (start.record.destinations.length === 0) return new Delivery(undefined, start.log);
+    const { options, environment, layout, record } = start;
+    if (record.destinations.length === 0) return new Delivery(undefined, start.log);
+    const scope = { spoolRoot: layout.root, runId: record.id, to: record.destinations };
     const worker = new Worker(new URL('../../upload/worker.js', import.meta.url), {
-      workerData: settingsOf(start),
+      workerData: deliverySettings(scope, options, environment),
     });
     return new Delivery(worker, start.log);
   }
@@ -65,31 +67,10 @@ export class Delivery {
    */
   async end(timeoutMs: number, giveUp: Promise<void>): Promise<void> {
     if (this.#worker === undefined) return;
-    await Promise.race([this.#ended, giveUp, after(timeoutMs)]);
+    await within(Promise.race([this.#ended, giveUp]), timeoutMs);
     const stop: ToWorker = { kind: 'stop' };
     this.#worker.postMessage(stop);
-    await Promise.race([this.#ended, after(STOP_LIMIT_MS)]);
+    await within(this.#ended, STOP_LIMIT_MS);
     await this.#worker.terminate();
   }
-}
-
-function settingsOf({ options, environment, layout, record }: DeliveryStart): DeliverySettings {
-  return {
-    spoolRoot: layout.root,
-    runId: record.id,
-    to: record.destinations,
-    tokenFile: options.tokenFile,
-    token: environment['SHIPPER_TOKEN'],
-    userAgent: userAgent(),
-    cycleDeadlineMs: options.cycleDeadline,
-    maxInFlight: options.maxInFlight,
-    batchMaxBytes: options.batchMaxBytes,
-  };
-}
-
-/** A timer that does not keep the process alive. */
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }
